@@ -1,13 +1,13 @@
-// Checks the English of the pages that people read, and of the doc comments of the public API: docs/STYLE.md.
+// Checks the English of the pages that people read, and of the doc comments of the public API and the titles of tests: docs/STYLE.md.
 //
 //   node tools/prose.ts [PAGE...]
 //
-// Without pages, all of them, and the comments. Fails if a sentence is too long, begins as a fragment, or has a phrase or a word that readers stumble over.
+// Without pages, all of them, the comments and the titles. Fails if a sentence is too long, begins as a fragment, or has a phrase or a word that readers stumble over.
 import { globSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { type Complaint, complaintsOf } from './prose/rules.ts'
 import { readPage } from './prose/sentences.ts'
-import { publicComments } from './prose/source.ts'
+import { publicComments, testTitles } from './prose/source.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 
@@ -40,12 +40,20 @@ const references = [
   'packages/agent-gym/README.md',
 ]
 
+/** Files with titles of tests. The store suite is a library of them. */
+const titled = [
+  'packages/*/test/**/*.ts',
+  'packages/agent-runtime-conformance/src/**/*.ts',
+  'tools/test/**/*.ts',
+  'examples/*/test/**/*.ts',
+]
+
 if (import.meta.main) {
   const pages = process.argv.slice(2).map((page) => relative(workspace, resolve(page)))
   const complaints =
     pages.length > 0
       ? pages.flatMap((page) => checkPage(page))
-      : [...prosePages().flatMap((page) => checkPage(page)), ...commentComplaints()]
+      : [...prosePages().flatMap((page) => checkPage(page)), ...commentComplaints(), ...titleComplaints()]
   for (const complaint of complaints) console.error(complaint)
   if (complaints.length > 0) {
     console.error(`${complaints.length} to mend: docs/STYLE.md says how the pages are written`)
@@ -81,6 +89,12 @@ export function commentComplaints(): string[] {
       complaints.filter(({ rule }) => rule !== 'sentence-length'),
     )
   })
+}
+
+/** Titles stand alone in the output of a run and in docs/proof.md. */
+export function titleComplaints(): string[] {
+  const kind = { isReference: true, glossary: new Set<string>() }
+  return matching(titled).flatMap((file) => shown(file, complaintsOf(testTitles(file, read(file)), kind)))
 }
 
 function shown(file: string, complaints: readonly Complaint[]): string[] {

@@ -86,13 +86,13 @@ export const mutants: readonly Mutant[] = [
     name: '3.9 suspects run side by side',
     file: `${core}queue/claim.ts`,
     edits: [['if (!this.isSuspect(task)) return false', 'return false']],
-    killedBy: conformance('limits', '3.9 of tasks that lost'),
+    killedBy: conformance('limits', '3.9 one of the tasks that lost'),
   },
   {
     name: '3.9 suspects of one flush run side by side',
     file: `${core}queue/claim.ts`,
     edits: [['if (this.isSuspect(task)) this.suspectRuns = true', '']],
-    killedBy: conformance('limits', '3.9 of tasks that lost'),
+    killedBy: conformance('limits', '3.9 one of the tasks that lost'),
   },
   {
     name: '3.9 running tasks give way to a suspect that could not start',
@@ -530,7 +530,7 @@ export const mutants: readonly Mutant[] = [
     name: 'D25 leases that lived in a copy live on where it is restored',
     file: `${persistence}sqlite/incarnations.ts`,
     edits: [['UPDATE lease SET expires_at = last_heartbeat_at WHERE state = 0; ', '']],
-    killedBy: ['packages/agent-runtime-persistence/test/care/backup.test.ts', 'who held a lease before'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/backup.test.ts', 'an earlier holder of a lease'],
   },
   {
     name: 'D25 fencing tokens of a restored copy go on where they were',
@@ -582,7 +582,7 @@ export const mutants: readonly Mutant[] = [
     ],
     killedBy: [
       'packages/agent-runtime-persistence/test/care/verify-rules.test.ts',
-      'what a store knows of itself',
+      'the facts that a store knows of itself',
     ],
   },
   {
@@ -706,7 +706,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a database with several hard links is opened',
     file: `${persistence}sqlite/open.ts`,
     edits: [['stat !== undefined && stat.nlink > 1', 'false']],
-    killedBy: ['packages/agent-runtime-persistence/test/open/bad-databases.test.ts', 'one with two names'],
+    killedBy: ['packages/agent-runtime-persistence/test/open/bad-databases.test.ts', 'a file with two names'],
   },
   {
     name: 'a name is opened of which the driver cuts white space off',
@@ -720,7 +720,7 @@ export const mutants: readonly Mutant[] = [
     edits: [["if (last === undefined && /[^\\0]/.test(text)) return 'unreadable'", '']],
     killedBy: [
       'packages/agent-runtime-persistence/test/care/lost-tail.proof.test.ts',
-      'an anchor that cannot be read is told of',
+      'an anchor that cannot be read is reported',
     ],
   },
   {

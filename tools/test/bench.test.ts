@@ -19,7 +19,7 @@ describe('figures of several runs', () => {
   })
 })
 
-describe('what is run', () => {
+describe('the tests that run', () => {
   const nobody = () => Promise.reject(new Error('not opened'))
   const system = (id: string): System => ({
     id,

@@ -63,7 +63,7 @@ describe('docs/operating.md', () => {
     expect(listed).toEqual(Object.entries(untold).map(([what, names]) => [what, names.map(code)]))
   })
 
-  test('lists who tells of a changed event', () => {
+  test('the list says which tests saw a changed event', () => {
     expect(table('changed events')).toEqual(Object.entries(tellers).map(([who, told]) => [who, ...told]))
   })
 

@@ -24,7 +24,7 @@ function typesIn(folder: string): string[] {
   return [...new Set(types)].toSorted()
 }
 
-describe('every example comes to the same end, crashed after every commit', () => {
+describe('every example ends the same after a crash at every commit', () => {
   beforeEach(() => void vi.spyOn(console, 'log').mockReturnValue())
   afterEach(() => void vi.restoreAllMocks())
 

@@ -24,7 +24,7 @@ describe('planted faults (docs/reliability.md 3.4)', () => {
     expect(mutants.length).toBeGreaterThanOrEqual(25)
   })
 
-  test('what is not there, or twice, is refused by the name of the fault', () => {
+  test('a text that is missing, or there twice, is refused by the name of the fault', () => {
     expect(() => edited('a b', 'c', 'd', 'a fault')).toThrow("mutant 'a fault': 0 places")
     expect(() => edited('a a', 'a', 'd', 'a fault')).toThrow('2 places')
   })

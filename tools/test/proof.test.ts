@@ -12,7 +12,7 @@ import { anchor, read, root, sources, table } from './pages.ts'
  */
 const conditional = new Map([
   ['between two acknowledgements there is', 'skipIf'],
-  ['of the log) stops the store for good; what was acknowledged is there', 'skipIf'],
+  ['of the log) stops the store; every acknowledged commit is there', 'skipIf'],
   [
     'D06 a store that may not be written is store_read_only, with its path; one that may be written opens for anybody',
     'skipIf',
@@ -31,7 +31,7 @@ const conditional = new Map([
 ])
 
 describe('every rule, trap and fault', () => {
-  test.each(ruledPages)('of %s has tests that hold it', (page) => {
+  test.each(ruledPages)('%s has tests that hold it', (page) => {
     const proven = new Set(references(page).map(({ rule }) => rule))
     const without = rules(page).filter(({ name }) => !proven.has(name))
     expect(without.map(({ name }) => name)).toEqual([])

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { prosePages } from '../prose.ts'
 import { complaintsOf, maxWords } from '../prose/rules.ts'
 import { readPage } from '../prose/sentences.ts'
-import { publicComments } from '../prose/source.ts'
+import { publicComments, testTitles } from '../prose/source.ts'
 
 const guide = { isReference: false, glossary: new Set(['incarnation']) }
 const reference = { ...guide, isReference: true }
@@ -51,12 +51,26 @@ export const inside = 1
 /** What nobody sees. */
 function hidden() {}
 `
-  test('of the public API is refused as a sentence of a page is, and others are not looked at', () => {
+  test('a public doc comment is refused as a sentence of a page is, and other comments are ignored', () => {
     const comments = publicComments('it.ts', source, new Set(['Options']))
     expect(complaintsOf(comments, reference).map(({ line, rule }) => `${line} ${rule}`)).toEqual([
       '1 opening',
       '5 opening',
     ])
+  })
+})
+
+describe('the title of a test', () => {
+  const source = [
+    "test('12.3 what waits holds no slot', () => {})",
+    "test.each([1])('a task that waits holds no slot: %s', () => {})",
+    'describe.skipIf(true)(`whoever ${asks} waits`, () => {})',
+    "timed('6.3, 5.5 a task is told', async () => {})",
+    "call('what is no test')",
+  ].join('\n')
+  test('is refused as a sentence of a page is, after the number of its rule', () => {
+    const titles = complaintsOf(testTitles('it.ts', source), reference)
+    expect(titles.map(({ line, rule }) => `${line} ${rule}`)).toEqual(['1 opening', '3 opening', '4 phrase'])
   })
 })
 

@@ -26,7 +26,7 @@ test('the public packages share one version', () => {
   expect(new Set(packages.map(({ manifest }) => manifest.version)).size).toBe(1)
 })
 
-test('what is published follows from the exports: a bundle and a declaration for each', () => {
+test('the published files follow from the exports: a bundle and a declaration for each', () => {
   const { folder, manifest } = packages.find((it) => it.manifest.name === '@ku0/agent-runtime-persistence')!
   const published = publishedManifest(manifest, project, folder, 'packages/x')
   expect(published).toMatchObject({

@@ -17,7 +17,7 @@ const reported = (file: string, ...statuses: readonly string[]) => ({
 const of = (commit: string, scores: ReturnType<typeof scoresOf>) =>
   scores.map((score) => ({ ...score, commit, date: '2026-01-01', machine: 'one' }))
 
-test('of several runs each file counts as in its last one', () => {
+test('each file counts as in the last of several runs', () => {
   const files = (...all: readonly ReturnType<typeof reported>[]) =>
     scoresOf({ files: Object.assign({}, ...all) }, folder)
   const first = of('a', files(reported('b.ts', 'Survived'), reported('a.ts', 'Killed')))
@@ -39,7 +39,7 @@ test('a file of which nothing counted in its last run has no score any more', ()
   expect(kept(first, second).map(({ file }) => file)).toEqual(['a.ts'])
 })
 
-test('what was noticed counts, what cannot be told does not, and what nobody noticed is named', () => {
+test('a noticed change counts, an undecidable one does not, and an unnoticed one is named', () => {
   const files = reported(
     'decide/order.ts',
     'Killed',

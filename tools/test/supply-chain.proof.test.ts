@@ -13,7 +13,7 @@ interface Component {
   }[]
 }
 
-describe('X16 what comes from elsewhere', () => {
+describe('X16 packages from elsewhere', () => {
   test('X16 is listed by pnpm sbom: all that runs in production, with version, licence and hash', () => {
     const { devEngines } = JSON.parse(read('package.json')) as {
       devEngines: { packageManager: { version: string } }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { installed, manifests, needed, read, section, workspace } from './supply-chain.ts'
 
-describe('X16 what comes from elsewhere', () => {
+describe('X16 packages from elsewhere', () => {
   test('X16 is named by its hash in the lockfile, comes from the registry, and is installed as it says there', () => {
     const lockfile = read('pnpm-lock.yaml')
     const resolutions = [...lockfile.matchAll(/^ {4}resolution: (.+)$/gm)].map(([, resolution]) => resolution)
@@ -88,7 +88,7 @@ describe('X16 what comes from elsewhere', () => {
       ).toEqual(programs[it.name])
   })
 
-  test('X16 is a week old at least, but for tools that were there before', () => {
+  test('X16 a dependency is a week old at least, except tools that were there before', () => {
     expect(workspace).toMatch(/^minimumReleaseAge: 10080$/m)
     // Without these a young version would be taken all the same, or a lockfile believed that somebody else wrote.
     expect(workspace).toMatch(/^minimumReleaseAgeStrict: true$/m)

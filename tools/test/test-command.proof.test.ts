@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-test('what was skipped is counted and named, on the terminal and in the report', () => {
+test('a skipped test is counted and named, on the terminal and in the report', () => {
   const { code, said, report } = run(`
     describe('a store', () => {
       test('opens', () => {})
@@ -64,7 +64,7 @@ test('no test skipped is said as well', () => {
   expect(report).toMatchObject({ skipped: 0, skippedTests: [] })
 })
 
-test('what was not asked for by name is not skipped', () => {
+test('a test that was not asked for by name is not skipped', () => {
   const { report, said } = run(
     `
     test('asked for', () => {})

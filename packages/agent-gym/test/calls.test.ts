@@ -51,7 +51,7 @@ test('tells the scars and the circuit of a route', () => {
   expect([value('circuit', { of: 'slow' }), value('circuit', { of: 'other' })]).toEqual(['open', 'closed'])
 })
 
-test('reckons a reputation anew', () => {
+test('a reputation is computed again', () => {
   expect(value('reputation', { of: 'writer' })).toBe(0.62)
   expect(value('reputationError', { of: 'writer' })).toBe(0)
   const wrong = {

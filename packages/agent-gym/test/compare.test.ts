@@ -46,7 +46,7 @@ const verdicts = (a: Parameters<typeof compareReports>[0], b: Parameters<typeof 
   Object.fromEntries(compareReports(a, b).changes.map(({ figure, verdict }) => [figure, verdict]))
 
 describe('a comparison', () => {
-  it('of a run with itself shows no regression', () => {
+  it('a comparison of a run with itself shows no regression', () => {
     const { changes, regressed } = compareReports([run({})], [run({})])
     expect(regressed).toBe(false)
     expect(changes.every(({ verdict }) => verdict === 'same')).toBe(true)

@@ -12,7 +12,7 @@ const leastShare = 0.98
 const pairs = (...rates: [on: number, off: number][]) =>
   rates.map(([on, off]) => ({ on: { perSec: on, cpuMs: 1 }, off: { perSec: off, cpuMs: 1 } }))
 
-describe('what telemetry costs', () => {
+describe('the cost of telemetry', () => {
   it('is the median of the pairs, so that one disturbed drain changes nothing', () => {
     expect(costOf(pairs([99, 100], [98, 100], [10, 100], [100, 100], [99, 100]), leastShare)).toMatchObject({
       rate: { median: 0.99, low: 0.1, high: 1 },

@@ -234,7 +234,7 @@ describe('histories of a store', () => {
     })
   })
 
-  test('whose tasks are lost, invented or doubled, or whose events another reader was given otherwise', () => {
+  test('runs whose tasks are lost, invented or doubled, or whose events another reader got otherwise', () => {
     const faultsOf = (...args: Parameters<typeof checkHistories>) => checkHistories(...args).faults
     expect(faultsOf(calls, [], { tasks: [] })).toEqual(['t was acknowledged, and is lost'])
     expect(faultsOf(calls, [], { tasks: [task, { ...task, taskId: 'u', key: undefined }] })).toEqual([
@@ -254,7 +254,7 @@ describe('histories of a store', () => {
       ])
   })
 
-  test('of real processes that are killed and stopped have an order that explains every answer', async () => {
+  test('histories of real processes that are killed and stopped have an order that explains every answer', async () => {
     const compileCache = mkdtempSync(join(tmpdir(), 'histories-code-'))
     onTestFinished(() => rmSync(compileCache, { recursive: true, force: true }))
     const plan = { seed: 1, history: 0, compileCache }

@@ -26,7 +26,7 @@ it('gives back what was witnessed, in order, of several writers', async () => {
   expect(entries).toHaveLength(52)
 })
 
-it('is appended to, never written anew', async () => {
+it('a line is appended, never written again', async () => {
   const file = ledgerFile()
   writeFileSync(file, '\ntask-0 step 1 1 key;')
   const ledger = openLedger(file, { sync: true })

@@ -13,7 +13,7 @@ import { faultsOf as stopFaults, type StoppedWorker, stopWorkers } from '../src/
 const { signal } = new AbortController()
 
 describe('cancels against the ends of tasks', () => {
-  test('have one winner each, and everybody is told the same', async () => {
+  test('races have one winner each, and everybody gets the same answer', async () => {
     const count = draws(100, 200, 400)
     const { faults, ...counts } = await raceCancels(count, 1, signal)
     expect(faults).toEqual([])

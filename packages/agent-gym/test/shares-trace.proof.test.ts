@@ -51,7 +51,7 @@ function requests(): readonly Request[] {
 }
 
 test(
-  'of requests at 120 % of what can be done each client is served by its credits while all are backlogged',
+  'clients that ask for 120 % of the capacity are served by their credits while all are backlogged',
   {
     timeout: 600_000,
   },

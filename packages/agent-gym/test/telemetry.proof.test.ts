@@ -70,7 +70,7 @@ test('a task that goes well is measured and traced, linked to where it was submi
   )
 })
 
-test('what goes wrong is a line each, and counted by what it was', async () => {
+test('an error is a line each, and counted by its kind', async () => {
   await using runtime = await start({ tasks: [broken] })
   const { taskId } = await runtime.submit(broken, input)
   await expect(runtime.result(taskId)).rejects.toThrow('cannot read')

@@ -8,7 +8,7 @@ import { answer, durable, usage } from './models.ts'
 
 const input = z.null()
 
-describe('what a call used', () => {
+describe('the usage of a call', () => {
   test('is charged to the budget, with its price', async () => {
     const model = new MockLanguageModelV4({
       doGenerate: async () =>

@@ -124,7 +124,7 @@ describe('chat.completions.create', () => {
   })
 })
 
-describe('what the provider refuses', () => {
+describe('the calls that the provider refuses', () => {
   test('for now waits for the time of its headers, without a retry of the client', async () => {
     const headers = { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1m30s' }
     await using provider = await startProvider({ status: 429, headers, json: {} }, completion)
@@ -137,7 +137,7 @@ describe('what the provider refuses', () => {
     expect([runtime.now - begun, provider.asked.length]).toEqual([90_000, 2])
   })
 
-  test('for good is final after one call', async () => {
+  test('a call that is refused finally is final after one call', async () => {
     await using provider = await startProvider({ status: 401, json: { error: { message: 'wrong key' } } })
     const task = defineTask({ type: 'chat', input }, async (ctx) => {
       await clientOf(ctx, provider.url).chat.completions.create(ask)

@@ -42,7 +42,7 @@ test('one try is shown as it comes', async () => {
   ])
 })
 
-test('what a new try repeats is not shown again, however it is cut', async () => {
+test('a text that a new try repeats is not shown again, however it is cut', async () => {
   expect(await shown([1, 1, start, 'It ', 'rai'], [2, 1, start, 'It', ' ra', 'ins', '.', end])).toBe(
     '<start>It rains.<end>',
   )
@@ -73,7 +73,7 @@ test('a step that ran again after its end ends once', async () => {
   )
 })
 
-test('what an older try still says is dropped', async () => {
+test('a late text of an older try is dropped', async () => {
   expect(await shown([1, 2, start, 'It '], [1, 1, 'no'], [1, 2, 'rains'])).toBe('<start>It rains')
 })
 
@@ -88,7 +88,7 @@ test('tool calls and reasoning have their places in it', async () => {
   expect(await shown([1, 1, start, 'A'], [2, 1, start, think])).toBe('<start>A<restart><reasoning>')
 })
 
-test('what the task emits itself comes along, and what a later attempt emits again does not', async () => {
+test('a value that the task emits itself comes along, and a value that a later attempt emits again does not', async () => {
   const chunk = (data: unknown): OutputItem => ({ type: 'chunk', seq: 1, attempt: 1, at: 1, data })
   const [searching, reading] = [{ status: 'searching' }, { status: 'reading' }]
   const own: OutputItem[] = [

@@ -9,7 +9,7 @@ import { answer, durable } from './models.ts'
 
 const input = z.null()
 
-describe('what a provider refuses', () => {
+describe('a call that a provider refuses', () => {
   const refusal = (statusCode: number, responseHeaders: Record<string, string> = {}, data?: unknown) =>
     new APICallError({
       message: `status ${statusCode}`,
@@ -50,7 +50,7 @@ describe('what a provider refuses', () => {
     ['404', refusal(404)],
     ['422', refusal(422)],
     ['a quota that is used up', refusal(429, {}, { error: { code: 'insufficient_quota' } })],
-  ])('for good, by %s, is final', async (_, error) => {
+  ])('a final refusal by %s is final', async (_, error) => {
     const model = new MockLanguageModelV4({ doGenerate: () => Promise.reject(error) })
     const ask = defineTask({ type: 'ask', input, retry: { attempts: 3 } }, async (ctx) => {
       await generateText({ model: durable(ctx, model), prompt: 'Well?' })
@@ -99,7 +99,7 @@ describe('what a provider refuses', () => {
     expect([runtime.now - begun, model.doGenerateCalls.length]).toEqual([3_000, 3])
   })
 
-  test("the caller's own signal ends the call for good", async () => {
+  test("the caller's own signal ends the call", async () => {
     const model = new MockLanguageModelV4({
       doGenerate: ({ abortSignal }) =>
         new Promise((_, reject) => {

@@ -16,7 +16,7 @@ import { cliExitCodes } from '../src/index.ts'
 import { edit, run, storeOf } from './stores-and-shells.ts'
 
 describe('agent-runtime verify', () => {
-  test('of a store that is well says so, and exits with 0', async () => {
+  test('a check of a sound store says so, and exits with 0', async () => {
     const path = await storeOf(3)
     const { code, out, err } = await run('verify', path)
     expect([code, err]).toEqual([0, ''])
@@ -26,7 +26,7 @@ describe('agent-runtime verify', () => {
     expect(await run('verify', `sqlite:${path}`)).toMatchObject({ code: 0 })
   })
 
-  test('H08 of a damaged one tells the faults and the last good commit, and exits with 65', async () => {
+  test('H08 a check of a damaged store lists the faults and the last good commit, and exits with 65', async () => {
     const path = await storeOf(3)
     edit(path)
     const { code, out } = await run('verify', path)
@@ -39,7 +39,7 @@ describe('agent-runtime verify', () => {
     expect(JSON.parse(json)).toEqual(await verifyStore(`sqlite:${path}`))
   })
 
-  test('D05 of one that lost commits too', async () => {
+  test('D05 a check of a store that lost commits does so, too', async () => {
     const path = await storeOf(2)
     copyFileSync(path, `${path}.older`)
     await storeOf(1, path)
@@ -93,7 +93,7 @@ describe('agent-runtime doctor', () => {
     expect(out).toMatch(/error: .*it\.db is not the store that was here/)
   })
 
-  test('of an anchor that cannot be read does not say that there is none, nor does verify', async () => {
+  test('a check of an anchor that cannot be read does not say that there is none, nor does verify', async () => {
     const path = await storeOf(2)
     const told = async () => [(await run('doctor', path)).out, (await run('verify', path)).out]
     writeFileSync(`${path}-anchor`, 'x')
@@ -133,7 +133,7 @@ describe('agent-runtime backup', () => {
   })
 })
 
-describe('what goes wrong (docs/reliability.md G12)', () => {
+describe('the errors of a command (docs/reliability.md G12)', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cli-wrong-'))
   const path = join(folder, 'it.db')
   const cases: readonly [string, readonly string[], number, RegExp][] = [

@@ -53,7 +53,7 @@ test('a new project compiles, passes its test, and runs its task at once', slow,
   expect(job('--json').stdout).toContain('"how":"task.completed"')
 })
 
-test('a hybrid worker starts its jobs as processes, and ends when it is told to', slow, async () => {
+test('a hybrid worker starts its jobs as processes, and ends when it has to', slow, async () => {
   const cwd = await project()
   const tasks = join(import.meta.dirname, 'project/tasks.ts')
   const agent = (...args: string[]) => spawnSync(process.execPath, [bin, ...args], { cwd, encoding: 'utf8' })

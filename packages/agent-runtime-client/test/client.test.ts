@@ -86,7 +86,7 @@ test('results that are none are thrown as in the runtime', async () => {
   expect(again.accepted).toBe(true)
 })
 
-test('what the server refuses has its code and its fields', async () => {
+test('a refusal of the server has its code and its fields', async () => {
   const error = await client.list({ limit: 0 }).catch((it: unknown) => it)
   expect(error).toBeInstanceOf(ApiError)
   expect(error).toMatchObject({ code: 'invalid_argument', status: 400 })
@@ -237,7 +237,7 @@ describe('streams', () => {
   })
 })
 
-test('what can be repeated without harm is sent again, and nothing else', async () => {
+test('a request that can be repeated without harm is sent again, and no other one', async () => {
   let tries = 0
   const unlucky = createHttpClient({
     ...options,

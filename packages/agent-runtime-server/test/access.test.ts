@@ -176,7 +176,7 @@ test('a token makes so many requests a second, and then waits', async () => {
   expect([await status('busy'), await status('busy')]).toEqual([200, 429])
 })
 
-test('what is too large is refused before it is read as a whole', async () => {
+test('a body that is too large is refused before it is read as a whole', async () => {
   const server = serverOn(runtime, { limits: { maxBodyBytes: 1_000, maxUrlBytes: 1_000 } })
   const call = callerOf(server)
   expect((await call('POST', '/api/v1/tasks', `"${'x'.repeat(2_000)}"`)).status).toBe(413)

@@ -169,7 +169,7 @@ describe('every route', () => {
   })
 })
 
-test('G13 whatever is sent to a route, it is no fault of the server and shows nothing of its inside', async () => {
+test('G13 no request to a route is a fault of the server, and no answer shows its inside', async () => {
   const name = fc.oneof(
     fc.string({ maxLength: 20 }),
     fc.constantFrom('done', 'failed', 'lasting', 'nightly', 'ann'),

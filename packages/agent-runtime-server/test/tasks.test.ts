@@ -44,7 +44,7 @@ test('a task that has not ended is answered 202, at once or after the wait', asy
   expect(json).toEqual({ taskId, state: 'completed', output: { on: true } })
 })
 
-test('what became of a failed and of a canceled task is a result, too', async () => {
+test('the end of a failed and of a canceled task is a result, too', async () => {
   const failed = await submitted('fail', null)
   const { status, json } = await call('GET', `/api/v1/tasks/${failed}/result?waitMs=10000`)
   expect([status, json]).toMatchObject([
@@ -175,7 +175,7 @@ test('a fork changes the result of a step', async () => {
   expect(await runtime.result(fork.json.taskId)).toBe(100)
 })
 
-test('what does not exist is 404 on every route of a task', async () => {
+test('a missing task is 404 on every route of a task', async () => {
   for (const [method, path] of [
     ['GET', ''],
     ['GET', '/result'],

@@ -20,7 +20,7 @@ test('a value that is not trusted takes no place', () => {
   expect(labels.ofUntrusted('a')).toBe('a')
 })
 
-test('nor does one that is no name at all', () => {
+test('a name that is no name is not one either', () => {
   const labels = new BoundedLabels(1, '_other')
   expect(labels.of('x'.repeat(201))).toBe('_other')
   expect(labels.of('x'.repeat(200))).toBe('x'.repeat(200))

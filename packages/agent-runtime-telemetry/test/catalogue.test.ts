@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => sdk[Symbol.asyncDispose]())
 
-describe('what is exported is what the catalogue lists, no more and no less', () => {
+describe('the exports are those that the catalogue lists, and no others', () => {
   test('metrics, with instrument, unit, description and attributes', async () => {
     using _ = sdk.attach(scene)
     tellWholeStory(scene)

@@ -16,7 +16,7 @@ describe('standard error is a pipe', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
   })
 
-  test('whose reader has gone: the process goes on, and lines are counted', async () => {
+  test('the process of a logger whose reader has gone goes on, and counts its lines', async () => {
     const child = chattyProcess()
     child.stderr?.destroy()
     expect(await run(child)).toBeGreaterThan(9_000)
@@ -86,7 +86,7 @@ test('a value that JSON cannot hold costs no line', () => {
   ])
 })
 
-test('what waits for a slow reader is bounded, and what comes after it is written', () => {
+test('the lines that wait for a slow reader are bounded, and later lines are written', () => {
   const written: string[] = []
   let release = () => {}
   const slow = new Writable({
@@ -131,7 +131,7 @@ test('children share the count, and telemetry reports it', () => {
   expect(telemetry.dropped.logs).toBe(2)
 })
 
-test('of a logger made elsewhere nothing is known', () => {
+test('a logger made elsewhere counts nothing', () => {
   expect(droppedLines(pino({ enabled: false }))).toBe(0)
   expect(droppedLines(undefined)).toBe(0)
 })

@@ -91,7 +91,7 @@ test('a task that goes well is no line', () => {
   expect(text).toBe('')
 })
 
-test('what another process committed is a line there', () => {
+test('a commit of another process is a line there', () => {
   using _ = attach()
   scene.expired('a', 'lease-9', 'expired', { elsewhere: true })
   expect(text).toBe('')

@@ -17,7 +17,7 @@ const review = { 'messaging.destination.name': 'review' }
 const normal = { 'agent_runtime.lane': 'normal' }
 const store = { 'agent_runtime.store.id': 'a1b2c3d4e5f607182' }
 
-describe('what the store and the registry know is read when it is collected', () => {
+describe('the facts of the store and the registry are read at collection', () => {
   test('queue depth by lane', async () => {
     using _ = sdk.attach(scene)
     scene.depth = { interactive: 1, normal: 20, batch: 300 }
@@ -168,7 +168,7 @@ describe('error.type', () => {
     [{ $blob: 'ab12', size: 300_000 }, 'error'],
     ['hunter2', 'error'],
     [null, 'error'],
-  ])('of a handler that threw %j is %s', async (error, type) => {
+  ])('the error type of a handler that threw %j is %s', async (error, type) => {
     using _ = sdk.attach(scene)
     scene.queued('a')
     scene.failed('a', scene.started('a'), error)
@@ -177,7 +177,7 @@ describe('error.type', () => {
     }
   })
 
-  test('of every other failure is its kind', async () => {
+  test('the error type of every other failure is its kind', async () => {
     using _ = sdk.attach(scene)
     scene.queued('a')
     const leaseId = scene.started('a')

@@ -26,7 +26,7 @@ test('too many at once: the one that nothing has been heard of for longest is gi
   expect(givenUp).toEqual(['b'])
 })
 
-test('of a task that was not heard of before, an event changes nothing', () => {
+test('an event of an unknown task changes nothing', () => {
   const tasks = new OpenTasks(2, () => {})
   expect(tasks.follow(event('task.waiting', 'a', { reason: 'timer', leaseId: 'l' }))).toBeUndefined()
   expect(tasks.follow(event('step.replayed', 'a', { key: 'k', position: 0 }))).toBeUndefined()

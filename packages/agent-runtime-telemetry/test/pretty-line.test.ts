@@ -60,7 +60,7 @@ test('an error has its stack below the line', () => {
   expect(stack[0]).toMatch(/^ {4}at .*pretty-line\.test\.ts/)
 })
 
-test('what a field or a message holds never controls the terminal, nor looks like another line', () => {
+test('a field or a message never controls the terminal, nor looks like another line', () => {
   const text = written({ isTTY }, (logger) =>
     logger.info({ evil: '\u001b[2J\u0007\u009b31m' }, 'one\u001b[1A\n12:00:00 info two'),
   )

@@ -53,7 +53,7 @@ describe('clients', () => {
     expect(await runtime.clients.remove('a')).toBe(false)
   })
 
-  test('what was queued before there were shares and quotas is of the client without a name, and comes under none of them', async () => {
+  test('a task that was queued before there were shares and quotas is of the client without a name, and comes under none of them', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'ku0-clients-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const database = join(folder, 'clients.db')

@@ -12,7 +12,7 @@ import { all, gate, turns, until, virtualRuntime } from './virtual-runtime.ts'
 
 const quick = defineTask({ type: 'quick', input: z.number() }, (_, n) => n)
 
-describe('what is stored now', () => {
+describe('the values that are stored now', () => {
   const stuck = defineTask({ type: 'stuck', input: z.null() }, async (ctx: TaskContext) => {
     await ctx.emit('a')
     await ctx.waitForSignal('never')
@@ -46,7 +46,7 @@ describe('a worker for so many tasks', () => {
 })
 
 describe('execution: results', () => {
-  test('of thousands of tasks, asked for before and after their end', async () => {
+  test('results of thousands of tasks, asked for before and after their end', async () => {
     const config = { queueDepthLimit: 5_000 }
     const { runtime } = await virtualRuntime({ tasks: [quick], config, workers: { count: 10 } })
     const items = Array.from({ length: 2_000 }, (_, input) => ({ task: quick, input }))
@@ -195,7 +195,7 @@ describe('execution: output of a task', () => {
     expect(await all(runtime.output(taskId, { after: 998 }))).toEqual(items.slice(998))
   })
 
-  test('what is emitted keeps the order of the calls, awaited or not', async () => {
+  test('emitted values keep the order of the calls, awaited or not', async () => {
     const task = defineTask({ type: 'talks', input: z.null() }, async (ctx) => {
       void ctx.emit('a')
       void ctx.emit('b')
@@ -235,7 +235,7 @@ describe('execution: output of a task', () => {
   })
 })
 
-describe('execution: output of a handler that is gone through again', () => {
+describe('execution: output of a handler that is replayed', () => {
   /** What the output of a task of `body` is when it has ended, `waits` waits of a second later. */
   async function emitted(body: (ctx: TaskContext) => unknown, { config = {}, seconds = 10 } = {}) {
     const task = defineTask({ type: 'talks', input: z.null(), retry: { attempts: 3 } }, (ctx) => body(ctx))
@@ -246,7 +246,7 @@ describe('execution: output of a handler that is gone through again', () => {
     return (await all(virtual.runtime.output(receipt.taskId))).map(chunk)
   }
 
-  test('what it has emitted before a wait is stored once', async () => {
+  test('a value that it has emitted before a wait is stored once', async () => {
     const said = await emitted(async (ctx) => {
       await ctx.emit('one')
       await ctx.sleep('a', 1_000)
@@ -287,7 +287,7 @@ describe('execution: output of a handler that is gone through again', () => {
     expect(said).toEqual(['left 1', 'right 1', 'right 2', 'left 2'])
   })
 
-  test('what a step has emitted is not taken for what the handler emits for the first time', async () => {
+  test('a value that a step has emitted is not taken for the first value of the handler', async () => {
     const said = await emitted(async (ctx) => {
       await ctx.step('work', () => ctx.emit('working').then(() => null))
       await ctx.sleep('a', 1_000)
@@ -351,7 +351,7 @@ const careless = defineTask({ type: 'careless', input: z.null() }, (ctx) => {
 })
 
 describe('execution: the event bus', () => {
-  test('hears what it asked for, by name, by prefix, all', async () => {
+  test('a listener gets the events that it asked for, by name, by prefix, all', async () => {
     const { runtime } = await virtualRuntime({ tasks: [quick] })
     const heard: Record<string, string[]> = { 'task.completed': [], 'lease.*': [], 'task:*': [], '*': [] }
     const subscriptions = Object.entries(heard).map(([pattern, types]) =>

@@ -141,7 +141,7 @@ test('X13 a text that is made to take long is refused at once, wherever a name, 
   }
 })
 
-test('X12 what a task is comes from the program alone: no type and no value of a submission loads code', async () => {
+test('X12 the program alone decides what a task is: no type and no value of a submission loads code', async () => {
   const place = folder()
   const module = join(place, 'module.mjs')
   const loaded = join(place, 'loaded')

@@ -28,7 +28,7 @@ async function troubled(options: Pick<RuntimeOptions, 'telemetry' | 'logger'> = 
 }
 
 describe("execution: the runtime's own log", () => {
-  test('X09 tells of an error that is not its own by name and code, and of no stack', async () => {
+  test('X09 a foreign error is reported by name and code, without a stack', async () => {
     const log = await troubled()
     const error = { name: 'RangeError', code: 'E_MINE', cause: { name: 'Error', code: 'EACCES' } }
     expect(log.map(({ message, fields }) => [message, fields['error']])).toEqual([
@@ -78,7 +78,7 @@ describe("execution: the runtime's own log", () => {
     expect(JSON.stringify(lines)).not.toContain(secret)
   })
 
-  test('tells of an error of the store by its message', async () => {
+  test('an error of the store is reported by its message', async () => {
     const { store, log } = await virtualRuntime({
       tasks: [],
       onFailure: () => {

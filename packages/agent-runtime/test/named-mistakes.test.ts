@@ -95,7 +95,7 @@ describe('mistakes are named', () => {
     expect(wrong).not.toContain("'sum'the")
   })
 
-  test('what cannot even be looked at is refused like anything else, as a whole or in a field', async () => {
+  test('a value that cannot even be looked at is refused like any other, as a whole or in a field', async () => {
     await using it = await createTestRuntime({ tasks: [known] })
     const { runtime } = it
     const { proxy, revoke } = Proxy.revocable({}, {})
@@ -128,7 +128,7 @@ describe('mistakes are named', () => {
         expect([place, await told(() => call(given))]).toEqual([place, expect.stringContaining(place)])
   })
 
-  test('what a handler or a step throws ends its task, even if nobody can look at it', async () => {
+  test('an error of a handler or a step ends its task, even if nobody can look at it', async () => {
     const { proxy, revoke } = Proxy.revocable({}, {})
     revoke()
     const broken = Object.defineProperty(new Error('broken'), 'cause', {
@@ -179,7 +179,7 @@ describe('mistakes are named', () => {
     }
   })
 
-  test('what was called inside of a step is named as it was called', async () => {
+  test('a call inside of a step is named as it was called', async () => {
     const inside = (call: Parameters<typeof failing>[0]) =>
       failing((ctx, input) => ctx.step('around', () => call(ctx, input)))
     expect(await inside((ctx) => ctx.patched('i'))).toContain("patched 'i' was called inside step 'around'")

@@ -40,7 +40,7 @@ test('a client loads neither handlers nor what runs them', () => {
   expect(modules.filter(runsHandlers)).toEqual([])
 })
 
-test('the thread of a store loads its engine and no schemas: what comes to it was looked at before', () => {
+test('the thread of a store loads its engine and no schemas: its calls were checked before', () => {
   const modules = loadedBy(
     `await import('@ku0/agent-runtime-persistence/store-worker')`,
     new URL('../../agent-runtime-persistence', import.meta.url),

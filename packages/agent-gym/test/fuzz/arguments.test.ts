@@ -108,7 +108,7 @@ function isReadOrRefused(file: string, read: () => unknown): 'read' | 'refused' 
   }
 }
 
-describe('whatever it is given, the gym says what is wrong with it (docs/reliability.md 3.7)', () => {
+describe('the gym says what is wrong with any arguments (docs/reliability.md 3.7)', () => {
   const said = { err: '' }
   const console = { out: { write: () => true }, err: { write: (it: string) => ((said.err += it), true) } }
   // Whatever is right ends before it has begun.
@@ -156,7 +156,7 @@ describe('whatever it is given, the gym says what is wrong with it (docs/reliabi
     expect(said.err).toContain('Interrupted')
   })
 
-  test('a cost is measured as often as it is told, or not at all', { timeout: 120_000 }, async () => {
+  test('a cost is measured as often as it should be, or not at all', { timeout: 120_000 }, async () => {
     const counts: number[] = []
     const bench: Bench = {
       command: 'gym:turn-cost',

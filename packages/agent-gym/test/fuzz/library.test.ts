@@ -43,7 +43,7 @@ const number = fc.oneof(
 )
 const count = fc.nat(10)
 
-describe('whatever it is given, the library of the gym answers, or says what is wrong (docs/reliability.md 3.7)', () => {
+describe('the library of the gym answers any arguments, or says what is wrong (docs/reliability.md 3.7)', () => {
   const benchmarks = join(import.meta.dirname, '../../benchmarks/q4')
   const texts = readdirSync(benchmarks)
     .filter((name) => name.endsWith('.json'))
@@ -165,7 +165,7 @@ describe('whatever it is given, the library of the gym answers, or says what is 
     expect(Math.min(told.met, told.not)).toBeGreaterThan(numRuns / 10)
   })
 
-  test('a measure that there is not is told by its name', () => {
+  test('an unknown measure is reported by its name', () => {
     fc.assert(
       fc.property(text, (name) => {
         if (measureNames.includes(name)) return

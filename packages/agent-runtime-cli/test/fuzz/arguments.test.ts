@@ -18,7 +18,7 @@ function within(args: readonly string[]): readonly string[] {
 }
 
 test(
-  'whatever its arguments, the command ends with one of its codes and one line, and no store is changed (docs/reliability.md 3.7)',
+  'the command ends with one of its codes and one line for any arguments, and no store is changed (docs/reliability.md 3.7)',
   { timeout: 60_000 },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'cli-fuzz-'))

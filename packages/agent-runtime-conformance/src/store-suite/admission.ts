@@ -52,7 +52,7 @@ export function admission({ rule, timed, expect }: Suite): void {
   )
 
   rule(
-    '2.2 what runs does not count: a claim makes room',
+    '2.2 running tasks do not count: a claim makes room',
     async (scene) => {
       await scene.submitMany(4)
       expect(verdict(await scene.submit())).toBe('queue_full')
@@ -230,7 +230,7 @@ export function admission({ rule, timed, expect }: Suite): void {
     expect(await scene.eventTypes(taskId)).toEqual(['task.rejected'])
   })
 
-  rule('2.1 what the front door refuses is recorded with its reason and message', async (scene) => {
+  rule('2.1 a refusal of the front door is recorded with its reason and message', async (scene) => {
     const receipt = await scene.submit(refusedSubmission)
     expect(receipt).toMatchObject({ accepted: false, ...refusedSubmission.refused })
     expect(await scene.task(receipt.taskId)).toMatchObject({

@@ -200,7 +200,7 @@ export function approvals({ rule, timed, expect }: Suite): void {
     expect(await scene.stats()).toMatchObject({ waiting: 0, running: 0, totals: { failed: 1 } })
   })
 
-  rule('12.2 an approval starts the count anew', async (scene) => {
+  rule('12.2 an approval starts the count again', async (scene) => {
     let claim = await scene.running()
     const { taskId } = claim
     for (const verdict of ['rejected', 'approved', 'rejected'] as const) {
@@ -262,7 +262,7 @@ export function approvals({ rule, timed, expect }: Suite): void {
   )
 
   rule(
-    '12.1 what a spot check lets through is recorded with its draw, and nobody is asked',
+    '12.1 an approval that a spot check lets through is recorded with its draw, and nobody is asked',
     async (scene) => {
       const claim = await scene.running()
       const spared = ask('plan', { mode: 'spot_check', asked: false, draw: 0.7 })
@@ -327,7 +327,7 @@ export function approvals({ rule, timed, expect }: Suite): void {
     },
   )
 
-  rule('12.3 what is asked of the children of a task, and of theirs, is listed with it', async (scene) => {
+  rule('12.3 requests of the children of a task, and of theirs, are listed with it', async (scene) => {
     const spawn = async ({ leaseId }: Claim, type: string) => {
       const submission = { type, lane: 'normal', input: 'null' } as const
       await scene.write({ kind: 'spawn', leaseId, key: type, position: 1, policy: 'cancel', submission })
@@ -386,7 +386,7 @@ export function approvals({ rule, timed, expect }: Suite): void {
   })
 
   rule(
-    '12.2 children spawned since the last approval are void: canceled, forgotten, spawned anew',
+    '12.2 children spawned since the last approval are void: canceled, forgotten, spawned again',
     async (scene) => {
       let claim = await scene.running()
       const { taskId } = claim
@@ -462,7 +462,7 @@ export function approvals({ rule, timed, expect }: Suite): void {
   )
 
   rule(
-    '12.2, 5.5 a task that nobody approves takes its children along, and its parent hears of it',
+    '12.2, 5.5 a task that nobody approves takes its children along, and its parent learns it',
     async (scene) => {
       const top = await scene.running()
       const submission = { type: 'middle', lane: 'normal', input: 'null' } as const

@@ -64,7 +64,7 @@ export function budgets({ rule, timed, expect }: Suite): void {
     return { parent: claim, child: await scene.claim() }
   }
 
-  rule('11.5 what steps and settlements charge goes to every budget above, exactly', async (scene) => {
+  rule('11.5 a charge of steps and settlements goes to every budget above, exactly', async (scene) => {
     const { parent, child } = await family(
       scene,
       { budget: budget({ tokens: 100, money: 5 * MICRO }) },
@@ -111,7 +111,7 @@ export function budgets({ rule, timed, expect }: Suite): void {
     })
   })
 
-  timed('11.5 what is left of a budget is no more than what is left above it', async (scene) => {
+  timed('11.5 the rest of a budget is no more than the rest above it', async (scene) => {
     const { parent, child } = await family(
       scene,
       { budget: budget({ tokens: 400, wallMs: 10_000 }) },
@@ -233,7 +233,7 @@ export function budgets({ rule, timed, expect }: Suite): void {
   })
 
   rule(
-    '11.5 a budget of its own that a child crosses fails the child; its parent hears of it',
+    '11.5 a budget of its own that a child crosses fails the child; its parent learns it',
     async (scene) => {
       const { parent, child } = await family(
         scene,
@@ -293,7 +293,7 @@ export function budgets({ rule, timed, expect }: Suite): void {
   })
 
   rule(
-    '11.5 a task that fails for want of a budget with nothing left fails as at its hard line',
+    '11.5 a task that fails because its budget has nothing left fails as at its hard line',
     async (scene) => {
       const fail = ({ leaseId }: Claim, spent?: true) =>
         scene.write({
@@ -475,7 +475,7 @@ export function budgets({ rule, timed, expect }: Suite): void {
     expect(await scene.stats()).toMatchObject({ waiting: 0 })
   })
 
-  rule('11.5 a budget whose task is over hears no answer; the next above that asks does', async (scene) => {
+  rule('11.5 a budget whose task is over gets no answer; the next above that asks does', async (scene) => {
     const limits = budget({ tokens: 100 }, { tokens: 50 })
     const { parent, child } = await family(scene, { budget: limits }, { budget: limits })
     await spend(scene, child, tokens(50))
@@ -485,7 +485,7 @@ export function budgets({ rule, timed, expect }: Suite): void {
     expect(await answer(scene, child.taskId)).toEqual({ as: 'not_asked', asked: true })
   })
 
-  rule('11.5 what outlived the task of the budget can be answered still', async (scene) => {
+  rule('11.5 a task that outlived the task of the budget can be answered still', async (scene) => {
     const { parent, child } = await family(
       scene,
       { budget: budget({ tokens: 100 }, { tokens: 50 }) },
@@ -572,7 +572,7 @@ export function budgets({ rule, timed, expect }: Suite): void {
   })
 
   rule(
-    '6.3 11.5 a fork begins with the budget of its task, anew, unless it is given another',
+    '6.3 11.5 a fork begins with the budget of its task, unused, unless it is given another',
     async (scene) => {
       const claim = await scene.running({ budget: budget({ tokens: 100 }, { tokens: 80 }) })
       await spend(scene, claim, tokens(60), 'a')
@@ -596,7 +596,7 @@ export function budgets({ rule, timed, expect }: Suite): void {
   )
 
   rule(
-    '11.5 what is done in one commit counts together, and whoever comes after the line is too late',
+    '11.5 charges of one commit count together, and a charge after the line is too late',
     async (scene) => {
       const { parent, child } = await family(scene, { budget: budget({ tokens: 100 }) })
       const both = await Promise.all([

@@ -72,27 +72,24 @@ export function cancellation({ rule, timed, expect }: Suite): void {
     expect(await scene.stats()).toMatchObject({ delayed: 0 })
   })
 
-  rule(
-    '5.1 a running one: task and lease in one commit, the holder is told with the reason',
-    async (scene) => {
-      const claim = await scene.running()
-      const { commits } = await scene.stats()
-      expect(await scene.cancel(claim.taskId, 'too slow')).toEqual(yes)
-      expect((await scene.stats()).commits).toBe(commits + 1)
-      expect(scene.notices).toEqual([
-        { leaseId: claim.leaseId, taskId: claim.taskId, verdict: 'canceled', reason: 'too slow' },
-      ])
-      expect(await scene.task(claim.taskId)).toMatchObject({
-        state: 'canceled',
-        reason: 'too slow',
-        attempt: 1,
-      })
-      expect(await scene.read({ kind: 'leases', taskId: claim.taskId })).toMatchObject([
-        { status: 'canceled', endReason: 'canceled' },
-      ])
-      expect(await scene.stats()).toMatchObject({ running: 0, totals: { canceled: 1 } })
-    },
-  )
+  rule('5.1 a running one: task and lease in one commit, the holder gets the reason', async (scene) => {
+    const claim = await scene.running()
+    const { commits } = await scene.stats()
+    expect(await scene.cancel(claim.taskId, 'too slow')).toEqual(yes)
+    expect((await scene.stats()).commits).toBe(commits + 1)
+    expect(scene.notices).toEqual([
+      { leaseId: claim.leaseId, taskId: claim.taskId, verdict: 'canceled', reason: 'too slow' },
+    ])
+    expect(await scene.task(claim.taskId)).toMatchObject({
+      state: 'canceled',
+      reason: 'too slow',
+      attempt: 1,
+    })
+    expect(await scene.read({ kind: 'leases', taskId: claim.taskId })).toMatchObject([
+      { status: 'canceled', endReason: 'canceled' },
+    ])
+    expect(await scene.stats()).toMatchObject({ running: 0, totals: { canceled: 1 } })
+  })
 
   rule('C3 the physical stop is tracked beside the state: requested, then acknowledged', async (scene) => {
     const claim = await scene.running()
@@ -196,7 +193,7 @@ export function cancellation({ rule, timed, expect }: Suite): void {
     expect(await scene.eventTypes(claim.taskId)).toEqual(['task.queued', 'task.started'])
   })
 
-  rule('5.4 what a canceled handler returns is dropped', async (scene) => {
+  rule('5.4 the return value of a canceled handler is dropped', async (scene) => {
     const claim = await scene.running()
     await scene.cancel(claim.taskId)
     expect(await scene.settle(claim, { as: 'completed', output: '"too late"' })).toBe('stale')

@@ -330,7 +330,7 @@ export function children({ rule, timed, expect }: Suite): void {
     ])
   })
 
-  rule('6.3 a fork has the children that completed, and spawns the others anew', async (scene) => {
+  rule('6.3 a fork has the children that completed, and spawns the others again', async (scene) => {
     const [parent] = await family(scene, 'done', 'failed', 'open')
     await scene.worker('other', 2, ['child'])
     await scene.settle(await scene.claim(), { as: 'completed', output: '7' })

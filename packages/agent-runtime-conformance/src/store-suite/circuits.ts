@@ -95,7 +95,7 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await route(scene)).toMatchObject({ circuit: 'half_open', healthy: false, retryAfterMs: 0 })
   })
 
-  timed('10.3 what was accepted before the circuit opened does not close it', async (scene) => {
+  timed('10.3 work that was accepted before the circuit opened does not close it', async (scene) => {
     const claim = await scene.running()
     await scene.write({ kind: 'scar', leaseId: claim.leaseId, cause: { as: 'silent' } })
     await scene.pass(30_001)
@@ -105,7 +105,7 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await scene.submit()).toMatchObject({ reason: 'circuit_open' })
   })
 
-  timed('10.3 a probe that fails opens it anew', async (scene) => {
+  timed('10.3 a probe that fails opens it again', async (scene) => {
     await opened(scene)
     await scene.pass(30_000)
     await scene.accepted()
@@ -117,7 +117,7 @@ export function circuits({ rule, timed, expect }: Suite): void {
   })
 
   timed(
-    '10.3 a scar while a probe is under way opens it anew, and that probe closes nothing',
+    '10.3 a scar while a probe is under way opens it again, and that probe closes nothing',
     async (scene) => {
       const { leaseId } = await opened(scene)
       await scene.pass(30_000)
@@ -133,7 +133,7 @@ export function circuits({ rule, timed, expect }: Suite): void {
     },
   )
 
-  timed('10.3, 11.5 a probe that uses up more than its budget opens it anew', async (scene) => {
+  timed('10.3, 11.5 a probe that uses up more than its budget opens it again', async (scene) => {
     await opened(scene)
     await scene.pass(30_000)
     const { leaseId, taskId } = await scene.running({ budget: { limits: { tokens: 1 }, soft: {} } })
@@ -188,7 +188,7 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await scene.state(stuck)).not.toBe('canceled')
   })
 
-  timed('10.3 what is delayed is no probe', async (scene) => {
+  timed('10.3 a delayed task is no probe', async (scene) => {
     await opened(scene)
     await scene.pass(30_000)
     expect(await scene.submit({ delayMs: 1 })).toMatchObject({ reason: 'circuit_open' })
@@ -205,7 +205,7 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await scene.submit()).toMatchObject({ accepted: true })
   })
 
-  timed('10.3 what was accepted before the circuit opened runs', async (scene) => {
+  timed('10.3 a task that was accepted before the circuit opened runs', async (scene) => {
     const claim = await scene.running()
     const other = await scene.accepted()
     await scene.settle(claim, overLimit)
@@ -213,7 +213,7 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await scene.claim()).toMatchObject({ taskId: other })
   })
 
-  timed('C9 the scar of an overrun is left when it is told, and fades', async (scene) => {
+  timed('C9 the scar of an overrun is left when it is reported, and fades', async (scene) => {
     const { leaseId } = await scene.running()
     const cause = { as: 'overrun', overrunMs: 180_000, grantedMs: 1_800_000 } as const
     await scene.write({
@@ -249,17 +249,20 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await scene.read({ kind: 'routes' })).toEqual([])
   })
 
-  timed('C11 un-leased work that is slower than its baseline leaves a scar, and is told', async (scene) => {
-    expect(await observe(scene, 10)).toMatchObject({ admitted: true, scar: 0, circuit: 'closed' })
-    expect(await scene.read({ kind: 'routes' })).toEqual([])
-    expect((await observe(scene, 11)).scar).toBeCloseTo(0.498, 3)
-    const slow = await observe(scene, 100)
-    expect(slow).toMatchObject({ admitted: false, circuit: 'open', healthy: false })
-    expect(slow.scar).toBeCloseTo(5, 3)
-    expect(await observe(scene)).toMatchObject({ admitted: false })
-  })
+  timed(
+    'C11 un-leased work that is slower than its baseline leaves a scar, and is reported',
+    async (scene) => {
+      expect(await observe(scene, 10)).toMatchObject({ admitted: true, scar: 0, circuit: 'closed' })
+      expect(await scene.read({ kind: 'routes' })).toEqual([])
+      expect((await observe(scene, 11)).scar).toBeCloseTo(0.498, 3)
+      const slow = await observe(scene, 100)
+      expect(slow).toMatchObject({ admitted: false, circuit: 'open', healthy: false })
+      expect(slow.scar).toBeCloseTo(5, 3)
+      expect(await observe(scene)).toMatchObject({ admitted: false })
+    },
+  )
 
-  timed('10.3 un-leased work can be the probe; one that nobody tells of is given up', async (scene) => {
+  timed('10.3 un-leased work can be the probe; a probe that nobody reports is given up', async (scene) => {
     await opened(scene)
     await scene.pass(30_000)
     expect(await observe(scene)).toMatchObject({ admitted: true, probe: true, circuit: 'half_open' })
@@ -294,7 +297,7 @@ export function circuits({ rule, timed, expect }: Suite): void {
     },
   )
 
-  timed('10.2 what a lease presses is shown with its route as long as it is live', async (scene) => {
+  timed('10.2 the pressure of a lease is shown with its route as long as it is live', async (scene) => {
     const claim = await scene.running()
     await scene.pass(120_000)
     expect(await report(scene, claim, { memoryBytes: 16_000_000_000 })).toMatchObject({ verdict: 'within' })

@@ -75,7 +75,7 @@ export function divergence({ rule, timed, expect }: Suite): void {
   )
 
   rule(
-    '6.4 resume is for parked tasks: others are left as they are, and their state is told',
+    '6.4 resume is for parked tasks: others are left as they are, and their state is reported',
     async (scene) => {
       const claim = await scene.running()
       expect(await resume(scene, claim.taskId)).toEqual({ resumed: false, state: 'running' })
@@ -131,7 +131,7 @@ export function divergence({ rule, timed, expect }: Suite): void {
     expect(await scene.stats()).toMatchObject({ staleWrites: 1, waiting: 0 })
   })
 
-  rule('6.4 the memos say when a step failed for good last', async (scene) => {
+  rule('6.4 the memos say when a step finally failed last', async (scene) => {
     const claim = await scene.running()
     const { taskId, leaseId } = claim
     const fail = (key: string, retry?: number) =>

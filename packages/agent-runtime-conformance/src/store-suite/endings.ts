@@ -33,7 +33,7 @@ export function endings({ rule, timed, expect }: Suite): void {
       expect((await scene.stats()).totals).toMatchObject({ failed: 1, requeued: 0 })
     })
 
-  rule('11.5 what was used up is stored with whatever ends the lease, and after it once', async (scene) => {
+  rule('11.5 usage is stored with the end of the lease, and after it once', async (scene) => {
     const charged = { tokens: 5, money: 0, cost: 1_000_000 }
     const claim = await scene.running()
     const { leaseId, taskId } = claim

@@ -109,7 +109,7 @@ export function evaluations({ rule, timed, expect }: Suite): void {
     expect(await reputation(scene, 'ada')).toMatchObject({ evaluations: 2 })
   })
 
-  rule('15.3 of two calls with one key in one commit one counts', async (scene) => {
+  rule('15.3 one of two calls with one key in one commit counts', async (scene) => {
     const { commits } = await scene.stats()
     const told = await Promise.all([
       evaluate(scene, 'ada', 0.9, { key: 'k' }),

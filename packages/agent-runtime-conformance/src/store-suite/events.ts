@@ -158,7 +158,7 @@ export function events({ rule, timed, twice, expect }: Suite): void {
     expect(hashes[0] === hashes[1]).toBe(false)
   })
 
-  rule('what is published is what is stored, after the commit, in order', async (scene) => {
+  rule('published events are the stored ones, after the commit, in order', async (scene) => {
     scene.store.interest({ types: 'all', tasks: [] })
     const claim = await scene.running()
     await scene.step(claim, 'a', '1')
@@ -201,7 +201,7 @@ export function events({ rule, timed, twice, expect }: Suite): void {
     },
   )
 
-  rule('nobody who has not said so hears of events', async (scene) => {
+  rule('a listener gets only events that it asked for', async (scene) => {
     await scene.settle(await scene.running())
     expect(scene.events).toEqual([])
   })
@@ -247,7 +247,7 @@ export function events({ rule, timed, twice, expect }: Suite): void {
     expect(scene.events).toHaveLength(1)
   })
 
-  rule('a listener that was disposed of hears nothing more, the others do', async (scene) => {
+  rule('a listener that was disposed of gets nothing more, the others do', async (scene) => {
     const heard: string[] = []
     const listening = scene.store.listen({
       published: (all) => void heard.push(...all.map(({ type }) => type)),

@@ -179,7 +179,7 @@ export function explains({ rule, timed, twice, expect }: Suite): void {
   })
 
   rule(
-    '3.4 what comes before a queued task is told, and what of it could not start now; of a quota how it stands',
+    '3.4 the tasks before a queued task are reported, with those that could not start now; a quota with its state',
     async (scene) => {
       await scene.worker('w', 1, ['work'])
       await scene.accepted({ model: 'big' })
@@ -236,7 +236,7 @@ export function explains({ rule, timed, twice, expect }: Suite): void {
     ['places told when they are queued', { shares: { keying: 'enqueue' } }],
   ] as const)
     twice(
-      `C5 what is said to come before a task is what starts before it: ${title}`,
+      `C5 the tasks that explain puts before a task start before it: ${title}`,
       async (play) => {
         for (let seed = 0; seed < 4; seed++)
           await play(async (scene) => {
@@ -434,7 +434,7 @@ export function explains({ rule, timed, twice, expect }: Suite): void {
   )
 
   rule(
-    '11.5 what is parked for a budget tells which one asks, and what ended for one, which',
+    '11.5 a task that is parked for a budget says which one asks, and a task that ended for one, which',
     async (scene) => {
       const claim = await scene.running({ budget: { limits: { tokens: 100 }, soft: { tokens: 80 } } })
       const { taskId } = claim

@@ -160,7 +160,7 @@ export function forks({ rule, timed, expect }: Suite): void {
     { config: { maxInlineBytes: 1_000 } },
   )
 
-  rule('1.2 what cannot be forked says why, and makes nothing', async (scene) => {
+  rule('1.2 a task that cannot be forked says why, and makes nothing', async (scene) => {
     const old = await failed(scene)
     const { totals } = await scene.stats()
     expect(await fork(scene, 'nobody')).toEqual({ as: 'unknown_task' })
@@ -346,46 +346,49 @@ export function forks({ rule, timed, expect }: Suite): void {
     },
   )
 
-  timed('6.3 5.5 what ended after the child that it was for is not over in the fork', async (scene) => {
+  timed('6.3 5.5 a limit that ended after its child is not over in the fork', async (scene) => {
     const { taskId } = await patient(scene, 'end')
     expect((await memos(scene, taskId)).waits.map(({ key }) => key)).toContain(patienceKey('slow', 1))
     const copy = idOf(await fork(scene, taskId))
     expect((await memos(scene, copy)).waits.map(({ key }) => key)).toEqual(['nap'])
   })
 
-  timed('1.2 6.3 a retry asks anew what the task failed of, a fork has its end', async (scene) => {
-    const late = (key: string, position: number): WaitRequest => ({
-      key,
-      position,
-      kind: 'signal',
-      name: key,
-      delayMs: 10,
-    })
-    const waitsOf = async (taskId: string) => (await memos(scene, taskId)).waits.map(({ key }) => key)
-    for (const [waits, kept] of [
-      [['second'], ['first']],
-      [['first'], []],
-      // The failure names none: the last memo is what it came of.
-      [undefined, ['first']],
-    ] as const) {
-      let claim = await scene.running({ type: String(waits) })
-      const { taskId } = claim
-      await scene.step(claim, 'a', '1')
-      for (const [position, key] of ['first', 'second'].entries()) {
-        await suspend(scene, claim, late(key, position + 1))
-        scene.free(claim.workerId)
-        await scene.pass(10)
-        claim = await scene.claim()
+  timed(
+    '1.2 6.3 a retry waits again for the wait that failed the task, a fork has its end',
+    async (scene) => {
+      const late = (key: string, position: number): WaitRequest => ({
+        key,
+        position,
+        kind: 'signal',
+        name: key,
+        delayMs: 10,
+      })
+      const waitsOf = async (taskId: string) => (await memos(scene, taskId)).waits.map(({ key }) => key)
+      for (const [waits, kept] of [
+        [['second'], ['first']],
+        [['first'], []],
+        // The failure names none: the last memo is what it came of.
+        [undefined, ['first']],
+      ] as const) {
+        let claim = await scene.running({ type: String(waits) })
+        const { taskId } = claim
+        await scene.step(claim, 'a', '1')
+        for (const [position, key] of ['first', 'second'].entries()) {
+          await suspend(scene, claim, late(key, position + 1))
+          scene.free(claim.workerId)
+          await scene.pass(10)
+          claim = await scene.claim()
+        }
+        const error = '{"message":"no"}'
+        await scene.settle(claim, { as: 'failed', kind: 'error', error, ...(waits && { waits }) })
+        expect(await waitsOf(taskId)).toEqual(['first', 'second'])
+        const again = idOf(await fork(scene, taskId, { onlyOver: true }))
+        expect(await waitsOf(again)).toEqual(kept)
+        expect(await results(scene, again)).toEqual([['a', '1']])
+        expect(await waitsOf(idOf(await fork(scene, taskId)))).toEqual(['first', 'second'])
       }
-      const error = '{"message":"no"}'
-      await scene.settle(claim, { as: 'failed', kind: 'error', error, ...(waits && { waits }) })
-      expect(await waitsOf(taskId)).toEqual(['first', 'second'])
-      const again = idOf(await fork(scene, taskId, { onlyOver: true }))
-      expect(await waitsOf(again)).toEqual(kept)
-      expect(await results(scene, again)).toEqual([['a', '1']])
-      expect(await waitsOf(idOf(await fork(scene, taskId)))).toEqual(['first', 'second'])
-    }
-  })
+    },
+  )
 
   timed('1.2 6.3 a retry keeps what ended before a step was recorded, or failed', async (scene) => {
     for (const last of ['recorded', 'failed']) {
@@ -479,7 +482,7 @@ export function forks({ rule, timed, expect }: Suite): void {
     expect(await spawn(await again(afterCancel.taskId, false), '1')).toMatchObject({ steps: 0 })
   })
 
-  timed('6.3 7.7 a fork begins the tries of its steps anew', async (scene) => {
+  timed('6.3 7.7 a fork begins the tries of its steps again', async (scene) => {
     const claim = await scene.running()
     await suspend(scene, claim, timer('$ku0/retry/1/a', 0, 0))
     expect((await memos(scene, claim.taskId)).waits).toMatchObject([{ key: '$ku0/retry/1/a' }])
@@ -487,7 +490,7 @@ export function forks({ rule, timed, expect }: Suite): void {
     expect((await memos(scene, taskId)).waits).toEqual([])
   })
 
-  timed('7.7 a retry of the task begins the tries of its steps anew, a crash does not', async (scene) => {
+  timed('7.7 a retry of the task begins the tries of its steps again, a crash does not', async (scene) => {
     let claim = await scene.running()
     const { taskId } = claim
     const retry = (n: number, delayMs: number) => timer(`$ku0/retry/${n}/a`, 0, delayMs)
@@ -516,7 +519,7 @@ export function forks({ rule, timed, expect }: Suite): void {
     expect((await memos(scene, taskId)).waits.map(({ key }) => key)).toEqual(['nap', '$ku0/retry/1/a'])
   })
 
-  rule('6.3 what a decision was made of cannot be edited, the decision can', async (scene) => {
+  rule('6.3 a result that a decision was made of cannot be edited, the decision can', async (scene) => {
     const claim = await scene.running()
     const { leaseId, taskId } = claim
     await scene.step(claim, 'web', '1', 0)

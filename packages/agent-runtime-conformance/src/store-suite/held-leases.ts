@@ -53,7 +53,7 @@ export function heldLeases({ rule, timed, expect }: Suite): void {
   })
 
   timed(
-    'C8 whose process died is failed as lease_lost, without a scar, and never run again',
+    'C8 a lease whose process died is failed as lease_lost, without a scar, and never run again',
     async (scene) => {
       const held = await hold(scene)
       await report(scene, held)
@@ -67,7 +67,7 @@ export function heldLeases({ rule, timed, expect }: Suite): void {
     },
   )
 
-  rule('5.1 it is canceled like any other, and its holder is told', async (scene) => {
+  rule('5.1 it is canceled like any other, and its holder learns it', async (scene) => {
     const { taskId, leaseId } = await hold(scene)
     expect(await scene.cancel(taskId, 'enough')).toMatchObject({ canceled: true })
     await scene.idle()

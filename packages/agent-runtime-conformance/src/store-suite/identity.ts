@@ -64,7 +64,7 @@ export function identity({ rule, timed, expect }: Suite): void {
     { config: { queueDepthLimit: 1, batchBackpressureThreshold: 1 } },
   )
 
-  rule('2.7 nor does one that the front door refused', async (scene) => {
+  rule('2.7 a submission that the front door refused does not bind its key either', async (scene) => {
     const refused = { reason: 'invalid_payload', message: 'no' } as const
     await scene.submit({ idempotencyKey: 'k', refused })
     expect(await scene.submit({ idempotencyKey: 'k' })).toMatchObject({ accepted: true, deduplicated: false })

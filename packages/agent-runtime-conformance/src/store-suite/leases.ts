@@ -123,7 +123,7 @@ export function leases({ rule, timed, expect }: Suite): void {
   })
 
   timed(
-    'B06 4.2 of more leases than one flush sweeps, none is renewed or written under, and all go back',
+    'B06 4.2 no lease of more than one flush sweeps is renewed or written under, and all go back',
     async (scene) => {
       await scene.submitMany(1_100)
       await scene.worker('w', 1_100)

@@ -162,7 +162,7 @@ export function placement({ rule, timed, expect }: Suite): void {
   })
 
   rule(
-    '8.10 a worker that states its capacity anew stays drained; one that its own process drains, too',
+    '8.10 a worker that states its capacity again stays drained; one that its own process drains, too',
     async (scene) => {
       await scene.worker('w', 1)
       await scene.write({ kind: 'askDrain', workerId: 'w', draining: true })
@@ -236,7 +236,7 @@ export function placement({ rule, timed, expect }: Suite): void {
     },
   )
 
-  rule('5.6 what a removed worker still holds goes back, same attempt, drained', async (scene) => {
+  rule('5.6 a task that a removed worker still holds goes back, same attempt, drained', async (scene) => {
     await scene.worker('w', 2)
     await scene.worker('v', 2)
     await scene.submitMany(4)
@@ -263,20 +263,17 @@ export function placement({ rule, timed, expect }: Suite): void {
     expect(await scene.stats()).toMatchObject({ staleWrites: 0, totals: { completed: 2, requeued: 0 } })
   })
 
-  rule(
-    'C6 a worker that left may come back under its name, with a demand that starts anew',
-    async (scene) => {
-      await scene.worker('w', 1)
-      await scene.accepted()
-      await scene.settle(await scene.claim())
-      await scene.write({ kind: 'removeWorkers', workerIds: ['w'] })
-      await scene.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
-      scene.store.demand('w', 1)
-      const next = await scene.accepted()
-      expect(await scene.hasClaim()).toBe(true)
-      expect(await scene.claim()).toMatchObject({ taskId: next })
-    },
-  )
+  rule('C6 a worker that left may come back under its name, with a new demand', async (scene) => {
+    await scene.worker('w', 1)
+    await scene.accepted()
+    await scene.settle(await scene.claim())
+    await scene.write({ kind: 'removeWorkers', workerIds: ['w'] })
+    await scene.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    scene.store.demand('w', 1)
+    const next = await scene.accepted()
+    expect(await scene.hasClaim()).toBe(true)
+    expect(await scene.claim()).toMatchObject({ taskId: next })
+  })
 
   rule('C6 leaving and coming back in one turn is coming back', async (scene) => {
     await scene.worker('w', 1, ['*'], 0)
@@ -294,7 +291,7 @@ export function placement({ rule, timed, expect }: Suite): void {
     expect(await scene.read({ kind: 'workers' })).toHaveLength(1)
   })
 
-  rule('what is not registered can be drained and removed without harm', async (scene) => {
+  rule('an unregistered worker can be drained and removed without harm', async (scene) => {
     expect(await scene.write({ kind: 'drainWorkers', workerIds: ['ghost'] })).toBe(true)
     expect(await scene.write({ kind: 'removeWorkers', workerIds: ['ghost'] })).toBe(true)
     expect(await scene.read({ kind: 'workers' })).toEqual([])

@@ -108,7 +108,7 @@ export function preemption({ rule, timed, expect }: Suite): void {
   )
 
   rule(
-    '3.6 nor does one that waits for a quota',
+    '3.6 a task that waits for a quota makes nobody yield either',
     async (scene) => {
       await scene.worker('w', 2)
       await scene.accepted({ lane: 'interactive', model: 'big' })
@@ -123,7 +123,7 @@ export function preemption({ rule, timed, expect }: Suite): void {
   )
 
   rule(
-    '3.6, 2.8 nor does one whose tokens its window has no room for',
+    '3.6, 2.8 a task whose tokens its window has no room for makes nobody yield either',
     async (scene) => {
       await scene.worker('w', 1)
       const first = { lane: 'interactive', model: 'big', tokens: 60 } as const

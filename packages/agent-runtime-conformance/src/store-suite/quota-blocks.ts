@@ -114,7 +114,7 @@ export function quotaBlocks({ rule, timed, expect }: Suite): void {
     )
 
   timed(
-    '2.8 whatever names the key holds it from the block on: queued, delayed, running, waiting, and what comes later',
+    '2.8 every task that names the key is held from the block on: queued, delayed, running, waiting, and later ones',
     async (scene) => {
       const names = { labels: { team: 'a=b' } }
       const key = 'label:team=a=b'
@@ -176,7 +176,7 @@ export function quotaBlocks({ rule, timed, expect }: Suite): void {
     quota({ models: { big: { maxInFlight: 5 }, slow: { maxInFlight: 5, onExceeded: 'defer' } } }),
   )
 
-  rule('2.8 what lost its lease blocks nothing', async (scene) => {
+  rule('2.8 a task that lost its lease blocks nothing', async (scene) => {
     const claim = await scene.running(big)
     await scene.cancel(claim.taskId)
     expect(await refuse(scene, claim, ['model:big'], 20_000)).toBe('stale')

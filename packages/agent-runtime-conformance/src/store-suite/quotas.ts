@@ -37,7 +37,7 @@ export function quotas({ rule, timed, expect }: Suite): void {
 
   for (const limit of ['maxInFlight', 'perWindow', 'tokensPerWindow'] as const)
     rule(
-      `2.6 what a ${limit} of 0 refuses is refused for good, and said to be`,
+      `2.6 a task that a ${limit} of 0 refuses is refused finally, and the receipt says so`,
       async (scene) => {
         expect(await scene.submit({ ...big, tokens: 1 })).toMatchObject({
           reason: 'quota_exceeded',
@@ -291,7 +291,7 @@ export function quotas({ rule, timed, expect }: Suite): void {
 
   const perMinute = (limit: object) => quota({ models: { big: limit } })
   timed(
-    '2.8 a window in reject mode counts at admission and starts anew at the epoch’s minute',
+    '2.8 a window in reject mode counts at admission and starts again at the epoch’s minute',
     async (scene) => {
       await scene.pass(30_000)
       expect((await scene.submitMany(3, big)).map((it) => it.accepted)).toEqual([true, true, false])
@@ -304,7 +304,7 @@ export function quotas({ rule, timed, expect }: Suite): void {
   )
 
   timed(
-    '2.8 what was admitted stays counted in its window when it ends',
+    '2.8 an admitted task stays counted in its window when it ends',
     async (scene) => {
       const claim = await scene.running(big)
       await scene.settle(claim)

@@ -117,7 +117,7 @@ export function schedules({ rule, timed, expect }: Suite): void {
     })
   })
 
-  rule('of two who fire one time the second is too late', async (scene) => {
+  rule('the second of two processes that fire one time is too late', async (scene) => {
     await put(scene, hourly(scene))
     const it = await firing(scene)
     const [first, second] = await Promise.all([scene.write(it), scene.write(it)])
@@ -173,7 +173,7 @@ export function schedules({ rule, timed, expect }: Suite): void {
     expect(await scene.state(receipts[0]?.taskId ?? '')).toBe('queued')
   })
 
-  rule('a time runs once, also under a schedule that was made anew', async (scene) => {
+  rule('a time runs once, also under a schedule that was made again', async (scene) => {
     await put(scene, hourly(scene))
     const dueAt = (await get(scene))?.nextAt ?? 0
     await fire(scene)

@@ -50,7 +50,7 @@ export function fairShares({ rule, timed, expect }: Suite): void {
   })
 
   rule(
-    '11.2 the place is told at dispatch: ABAAAAAAAAA',
+    '11.2 the place is fixed at dispatch: ABAAAAAAAAA',
     async (scene) => {
       await submit(scene, 'AAAAAAAAAAB')
       expect(await served(scene)).toBe('ABAAAAAAAAA')
@@ -204,7 +204,7 @@ export function fairShares({ rule, timed, expect }: Suite): void {
   )
 
   timed(
-    '11.3 those that wait at one quota keep their shares among themselves, however far they are moved on',
+    '11.3 clients that wait at one quota keep their shares among themselves, however far they are moved on',
     async (scene) => {
       await put(scene, 'X', 4_000)
       await submit(scene, 'X'.repeat(20), { model: 'm' })
@@ -320,7 +320,7 @@ export function fairShares({ rule, timed, expect }: Suite): void {
   )
 
   rule(
-    '11.5 what was never started costs nothing; what was canceled under way costs its estimate, or what it said',
+    '11.5 a task that was never started costs nothing; a task that was canceled under way costs its estimate, or its report',
     async (scene) => {
       const queued = await scene.accepted({ client: 'A', cost: 3 })
       await scene.cancel(queued)
@@ -518,7 +518,7 @@ export function fairShares({ rule, timed, expect }: Suite): void {
     [', with agingMs', shares({}, { agingMs: 60_000 })],
   ] as const)
     rule(
-      `11.2 of clients that are level the one goes first whose next task is older, also when one before it was canceled${title}`,
+      `11.2 the level client goes first whose next task is older, also when one before it was canceled${title}`,
       async (scene) => {
         await submit(scene, 'A')
         const taskId = await scene.accepted({ client: 'B' })

@@ -141,7 +141,7 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
     },
   )
 
-  rule('14.1 a permanent child that completes is started anew, as another task', async (scene) => {
+  rule('14.1 a permanent child that completes is started again, as another task', async (scene) => {
     const { taskId, claims, ids } = await supervised(scene, { children: { a: 'permanent' } })
     await scene.step(claims['a'] as Claim, 'once', '1')
     expect(await scene.settle(claims['a'] as Claim)).toBe('ok')
@@ -231,7 +231,7 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
     { config: { maxCrashes: 1 } },
   )
 
-  rule('14.2 what a restart does not mend ends the supervisor at once', async (scene) => {
+  rule('14.2 a failure that a restart does not mend ends the supervisor at once', async (scene) => {
     const { taskId, claims } = await supervised(scene, { children: { a: 'transient', b: 'transient' } })
     const settlement = { as: 'failed', kind: 'budget_exceeded', error } as const
     expect(await scene.settle(claims['a'] as Claim, settlement)).toBe('ok')

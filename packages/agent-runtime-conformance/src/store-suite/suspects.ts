@@ -34,7 +34,7 @@ export function suspects({ timed, expect }: Suite): void {
   })
 
   timed(
-    '3.9 of tasks that lost three leases to crashes one runs at a time, in their order',
+    '3.9 one of the tasks that lost three leases to crashes runs at a time, in their order',
     async (scene) => {
       await lost(scene, 3, 3)
       scene.free('w', 3)
@@ -106,7 +106,7 @@ export function suspects({ timed, expect }: Suite): void {
   })
 
   timed(
-    '3.9 of two leases that a task may lose, the first makes a suspect; where the first fails it, none is kept apart',
+    '3.9 the first of two leases that a task may lose makes a suspect; where the first fails it, none is kept apart',
     async (scene) => {
       await lost(scene, 2, 1)
       scene.free('w', 2)

@@ -50,7 +50,7 @@ export function swarms({ rule, timed, expect }: Suite): void {
     expect((await swarm(scene))?.agents).toMatchObject([{ agent: 'held' }])
   })
 
-  timed('10.6, 12.3 an agent that fails for want of an approval gives its place back', async (scene) => {
+  timed('10.6, 12.3 an agent that fails because nobody approved gives its place back', async (scene) => {
     await create(scene, { maxAgents: 1 })
     const { leaseId } = await scene.running(agent('one'))
     const approval = {
@@ -143,7 +143,7 @@ export function swarms({ rule, timed, expect }: Suite): void {
     },
   )
 
-  rule('10.6 an agent is told from its start what it may use', async (scene) => {
+  rule('10.6 an agent learns from its start what it may use', async (scene) => {
     await create(scene, { sharedBudget: { totalCpuTimeUs: 100, totalMemoryBytes: 50 } })
     const first = await hold(scene, agent('first'))
     await report(scene, first, { computeUs: 40, memoryBytes: 10 })

@@ -30,7 +30,7 @@ export function turns({ rule, timed, expect }: Suite): void {
     expect((await scene.stats()).commits).toBe(commits + 2)
   })
 
-  timed('what changes nothing commits nothing', async (scene) => {
+  timed('a write that changes nothing commits nothing', async (scene) => {
     const taskId = await scene.accepted({ idempotencyKey: 'k' })
     const { commits } = await scene.stats()
     await scene.submit({ idempotencyKey: 'k' })
@@ -144,7 +144,7 @@ export function turns({ rule, timed, expect }: Suite): void {
     expect(scene.failures).toEqual([])
   })
 
-  rule('what was handed over before the close is done', async (scene) => {
+  rule('a write that was handed over before the close is done', async (scene) => {
     const written = scene.store.write({ kind: 'submit', tasks: [submission()] })
     const closed = scene.store.close()
     expect(await scene.settled(written)).toMatchObject([{ accepted: true }])

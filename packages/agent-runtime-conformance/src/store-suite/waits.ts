@@ -131,7 +131,7 @@ export function waits({ rule, timed, expect }: Suite): void {
     expect(await memos(scene, (await scene.claim()).taskId)).toHaveLength(1)
   })
 
-  timed('12.3 of several timers the earliest wakes the task, the others stay open', async (scene) => {
+  timed('12.3 the earliest of several timers wakes the task, the others stay open', async (scene) => {
     const claim = await waiting(scene, [timer('long', 5_000, 0), timer('short', 1_000, 1)])
     await scene.pass(1_000)
     const next = await scene.claim()
@@ -419,7 +419,7 @@ export function waits({ rule, timed, expect }: Suite): void {
     }
   })
 
-  rule('12.3 what a waiting task waits for can be asked', async (scene) => {
+  rule('12.3 the waits of a waiting task can be asked', async (scene) => {
     const claim = await waiting(scene, [reply('answer', 'reply', { dueAt: 4_102_444_800_000 })])
     const explained = await scene.read({ kind: 'explain', taskId: claim.taskId })
     expect(explained?.summary).toBe("waits for the signal 'reply' until 2100-01-01T00:00:00.000Z")

@@ -45,7 +45,7 @@ export function testTrouble(browser: () => Browser): void {
     await scene.close()
   })
 
-  test('what the server does not answer is said, and tried again', async () => {
+  test('a request without an answer is reported, and tried again', async () => {
     const scene = await open()
     await fill(scene.runtime)
     const { page } = await openPage(browser(), scene.url)
@@ -94,7 +94,7 @@ export function testTrouble(browser: () => Browser): void {
     await second.close()
   })
 
-  test('of a hundred thousand tasks the rows that are seen are drawn', async () => {
+  test('only visible rows of a hundred thousand tasks are drawn', async () => {
     const scene = await open({ queue: 200_000 })
     for (let batch = 0; batch < 20; batch += 1)
       await scene.runtime.submitMany(

@@ -12,11 +12,11 @@ import { PATCH_KEY, RETRY_KEY } from '../../src/history/replay.ts'
 import { doubted, doubtKey, isDoubt } from '../../src/step/doubt.ts'
 
 describe('the names and keys of the runtime’s own', () => {
-  test('of an approval’s verdict', () => {
+  test('the words for an approval’s verdict', () => {
     expect(approvalName('ship it')).toBe('$ku0/approval/ship it')
   })
 
-  test('of a child’s end say which child it is', () => {
+  test('the words for a child’s end say which child it is', () => {
     expect(childName('a/b')).toBe('$ku0/child/a/b')
     expect(childKeyOf(childName('a/b'))).toBe('a/b')
     expect([childName('a'), 'a', 'x$ku0/child/a', approvalName('a'), undefined, 5].map(isChildName)).toEqual([
@@ -29,7 +29,7 @@ describe('the names and keys of the runtime’s own', () => {
     ])
   })
 
-  test('of the timers of those who wait for a child say which child it is, whatever is in its key', () => {
+  test('the words for a patience timer say which child it is, whatever is in its key', () => {
     expect(patienceKey('a/b', 12)).toBe('$ku0/patience/12/a/b')
     expect(patientFor(patienceKey('a/b', 12))).toBe('a/b')
     expect([patienceKey('a', 1), 'a', `x${patienceKey('a', 1)}`].map(isPatience)).toEqual([
@@ -39,7 +39,7 @@ describe('the names and keys of the runtime’s own', () => {
     ])
   })
 
-  test('of the question about a step in doubt say which step it is, whatever is in its key', () => {
+  test('the words for the question about a step in doubt say which step it is, whatever is in its key', () => {
     expect(doubtKey('pay/now', 12)).toBe('$ku0/doubt/12/pay/now')
     expect(doubted(doubtKey('pay/now', 12))).toBe('pay/now')
     expect([doubtKey('a', 1), 'a', `x${doubtKey('a', 1)}`, undefined, 5].map(isDoubt)).toEqual([

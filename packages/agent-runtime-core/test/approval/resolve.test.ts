@@ -62,7 +62,7 @@ describe('a verdict on a request that is open (docs/semantics.md 12.2, 12.3)', (
     expect(ws.events[1]?.type).toBe('task.failed')
   })
 
-  test('a task that runs beside it hears of it when its pass asks', () => {
+  test('a task that runs beside it learns it when its pass asks', () => {
     const ws = having({ state: 'running', lease: 3, waitReason: null })
     expect(resolve(ws, { verdict: 'rejected' })).toStrictEqual({ as: 'resolved', state: 'running' })
     expect(told(ws)).toEqual([resolved('rejected')])

@@ -60,12 +60,12 @@ describe('a request for approval (docs/semantics.md 12.1, 12.3)', () => {
     ['approve', 'approved'],
     ['reject', 'rejected'],
     ['fail', 'fail'],
-  ] as const)('whose patience is over, with onTimeout %s, ends as %s', (onTimeout, outcome) => {
+  ] as const)('an approval whose patience is over, with onTimeout %s, ends as %s', (onTimeout, outcome) => {
     expect(outcomeAtTimeout({ ...terms, onTimeout })).toBe(outcome)
   })
 })
 
-describe('what a verdict does to what was recorded before it (docs/semantics.md 12.2)', () => {
+describe('the effect of a verdict on earlier records (docs/semantics.md 12.2)', () => {
   const memos: Rows['memos'] = new Map([
     [
       7,
@@ -149,7 +149,7 @@ describe('why a task fails that nobody approved (docs/semantics.md 12.2)', () =>
     )
   })
 
-  test('it was rejected for want of an answer, once, and is not to be tried again', () => {
+  test('it was rejected because nobody answered, once, and is not to be tried again', () => {
     const open = { ...wait, terms: { ...terms, maxRetries: 0 } }
     expect(why('rejected', { open, rejections: 0 })).toBe(
       because("'ok' was rejected once since the last approval (maxRetries 0)"),

@@ -75,7 +75,7 @@ describe('a budget whose wall time has reached a line (docs/semantics.md 11.5)',
   })
 })
 
-test('of tasks that were claimed those are to be given back whose budget asks; the time of each begins', () => {
+test('claimed tasks whose budget asks are to be given back; the time of each begins', () => {
   const ws = running([budget({ above: 5, limits: { wallMs: 10 } }), budget({ task: 5, asked })])
   expect(beginBudgets(ws, [drawing, { ...task, id: 8 }, above])).toEqual(new Set([7, 5]))
   expect([ws.budget(7).startedAt, ws.budget(7).dueAt]).toEqual([now.at, now.at + 10])
@@ -127,7 +127,7 @@ describe('the answer to a budget that asks', () => {
     expect(before.events).toEqual([])
   })
 
-  test('goes to the nearest that asks, and is told with the task of that', () => {
+  test('an answer goes to the nearest budget that asks, and is reported with the task of that', () => {
     const rows = [budget({ above: 5, asks: 1 }), budget({ task: 5, asked, asks: 1 })]
     const ws = running(rows)
     expect(answer(ws, go())).toEqual({ as: 'answered', taskId: ids.task(5), resumed: 0 })
@@ -225,7 +225,7 @@ describe('the answer to a budget that asks', () => {
     expect([ws.totals.waiting, ws.depth]).toEqual([1, 6])
   })
 
-  test('of stop ends its task and what outlived it: as of the moment when it asked', () => {
+  test('an answer of stop ends its task and the tasks that outlived it: as of the moment when it asked', () => {
     const wall = { field: 'wallMs', at: now.at - 100, by: 7 } as const
     const row = budget({ limits: { wallMs: 900 }, startedAt: now.at - 700, asked: wall, asks: 1 })
     const ws = running([row], { tasks: [drawing, parked(11)], parked: new Map([[7, [11]]]) })

@@ -29,7 +29,7 @@ describe('the limits of a budget (docs/semantics.md 11.5)', () => {
       ])
   })
 
-  test('are whole but for money and cost, which go down to what rounds to a millionth', () => {
+  test('limits are whole except for money and cost, which go down to amounts that round to a millionth', () => {
     for (const field of ['tokens', 'wallMs', 'steps']) {
       expect(budgetProblems('b', { [field]: 1 })).toEqual([])
       expect(budgetProblems('b', { [field]: 1.5 })).toHaveLength(1)
@@ -56,7 +56,7 @@ describe('the limits of a budget (docs/semantics.md 11.5)', () => {
     expect(budgetProblems('b', { token: 1 }).map(({ path }) => path)).toEqual(['b.token'])
   })
 
-  test('are told of each when they are wrong, and names that there are not with what was meant', () => {
+  test('limits are reported one by one when they are wrong, and unknown names with the likely one', () => {
     expect(budgetProblems('budget', { token: 1, wallMs: 0, anything: 2 })).toEqual([
       { path: 'budget.token', allowed: 'no such field, did you mean tokens?', given: 1 },
       { path: 'budget.wallMs', allowed: 'a whole number of ms from 1 to 31536000000', given: 0 },
@@ -87,7 +87,7 @@ describe('the lines where a budget asks', () => {
     ])
   })
 
-  test('are told of as limits are, without a line above a limit that is wrong itself', () => {
+  test('soft lines are reported as limits are, without a line above a limit that is wrong itself', () => {
     expect(problems({ tokens: 0, token: 1, money: 3 })).toEqual([
       { path: 'b.soft.tokens', allowed: 'a whole number of tokens from 1 to 1000000000000', given: 0 },
       { path: 'b.soft.token', allowed: 'no such field, did you mean tokens?', given: 1 },
@@ -157,7 +157,7 @@ describe('a budget in whole numbers', () => {
   })
 })
 
-describe('what is used', () => {
+describe('the usage', () => {
   const used = { tokens: 1, money: 2, cost: 3, steps: 4 }
 
   test('adds up field by field', () => {

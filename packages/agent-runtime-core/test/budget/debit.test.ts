@@ -45,7 +45,7 @@ describe('wall time', () => {
     expect(ws.budget(7)).toMatchObject({ startedAt: now.at, dueAt: now.at + 1_000 })
   })
 
-  test('is not begun anew by a later start', () => {
+  test('the time is not begun again by a later start', () => {
     const ws = running({ budgets: budgetsIn(budget({ limits: { wallMs: 1_000 }, startedAt: second })) })
     beginBudget(ws, drawing)
     expect(ws.budgets.changed.size).toBe(0)
@@ -63,7 +63,7 @@ describe('wall time', () => {
   })
 })
 
-describe('what a task uses', () => {
+describe('the usage of a task', () => {
   test('goes to each budget that it draws on; its own part only to its own', () => {
     const ws = running({ budgets: budgetsIn(budget({ above: 5 }), budget({ task: 5 })) })
     expect(debit(ws, drawing, spent(3), 1)).toEqual([])
@@ -86,7 +86,7 @@ describe('what a task uses', () => {
     ])
   })
 
-  test('makes a budget ask where it passes a soft line: once, with its line, and the holder is told to give way', () => {
+  test('a charge makes a budget ask where it passes a soft line: once, with its line, and the holder has to give way', () => {
     const ws = running({
       tasks: [{ ...drawing, explicitId: 'its "own"' }, above],
       budgets: budgetsIn(budget({ above: 5 }), budget({ task: 5, soft: { tokens: 4, wallMs: 1 } })),
@@ -113,13 +113,13 @@ describe('what a task uses', () => {
   })
 })
 
-describe('what is left', () => {
+describe('the rest', () => {
   const time = (startedAt: number | null, wallMs = 1_000) =>
     running({ budgets: budgetsIn(budget({ limits: { wallMs }, startedAt })) })
   const excess = (ws: ReturnType<typeof running>, amounts: BudgetSum) =>
     excessOf(ws, budgetsOf(ws, drawing), amounts)
 
-  test('of time is what has not passed since the first start', () => {
+  test('the rest of time is the part that has not passed since the first start', () => {
     expect(excess(time(now.at - 400), { wallMs: 600 })).toBeUndefined()
     expect(excess(time(now.at - 400), { wallMs: 601 })).toEqual({
       field: 'wallMs',
@@ -131,7 +131,7 @@ describe('what is left', () => {
     expect(excess(time(second - 500), { wallMs: 1 })).toMatchObject({ left: 0 })
   })
 
-  test('of the time of a task that is over is without end, and of its tokens what it was', () => {
+  test('the rest of the time of an ended task is without end, and that of its tokens stays as it was', () => {
     const over = running({
       tasks: [{ ...drawing, state: 'completed' }],
       budgets: budgetsIn(

@@ -37,7 +37,7 @@ const message = `the budget of task ${ids.task(7)} is exceeded: 12 of 10 tokens`
 const error = `{"code":"budget_exceeded","details":{"budget":"${ids.task(7)}","field":"tokens","limit":10,"partial":[],"stopped":false,"used":12},"message":"${message}","name":"RuntimeError","retryable":false}`
 
 describe('a hard line that is crossed (docs/semantics.md 11.5)', () => {
-  test('ends the task that runs: its lease, its slot and its quotas go, and its holder is told why', () => {
+  test('a charge ends the running task: its lease, its slot and its quotas go, and its holder learns why', () => {
     const ws = running({ ...limited })
     exceed(ws, [crossed], drawing)
     expect(ws.events.map(({ type, data, also }) => [type, data, also])).toEqual([
@@ -90,7 +90,7 @@ describe('a hard line that is crossed (docs/semantics.md 11.5)', () => {
     expect([states(ws, 5, 7), ws.totals.waiting, ws.totals.running]).toEqual([['failed', 'running'], 1, 5])
   })
 
-  test('ends the uppermost first, and with it all below it, which hear why', () => {
+  test('a charge ends the uppermost first, and with it all tasks below it, which learn why', () => {
     const ws = running({
       tasks: [{ ...drawing, parent: 5 }, owner],
       ...family(childRow(5, 7)),
@@ -101,7 +101,7 @@ describe('a hard line that is crossed (docs/semantics.md 11.5)', () => {
     expect(ws.events[1]?.data).toContain(`the budget of task ${ids.task(5)} is exceeded: 12 of 11 tokens`)
   })
 
-  test('is told to the parent, whose child has failed', () => {
+  test('an end is reported to the parent, whose child has failed', () => {
     const ws = running({
       tasks: [
         { ...drawing, parent: 5 },
@@ -183,7 +183,7 @@ describe('the error says', () => {
   const knowing = (memos: readonly MemoRow[], settings = config) =>
     running({ histories: new Map([[7, { memos, doubts: [] } as never]]) }, settings)
 
-  test('what is over, or was used up, or was answered', () => {
+  test('a task that is over, or was used up, or was answered', () => {
     const time = { budget: budget({ limits: { wallMs: 50 } }), field: 'wallMs', used: 60 } as const
     const money = {
       budget: budget({ limits: { money: 2_500_000 } }),
@@ -204,7 +204,7 @@ describe('the error says', () => {
     expect(errorOf(running())).not.toHaveProperty('cause')
   })
 
-  test('what the task had done by then: its steps and children, in their order, and what it was about to return', () => {
+  test('the work that the task had done by then: its steps and children, in their order, and its return value', () => {
     const ws = knowing([
       step('one', { a: 1 }),
       { ...step('inherited', 2), type: 'step.inherited' },

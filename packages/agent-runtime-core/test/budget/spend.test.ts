@@ -16,7 +16,7 @@ const spending = (charged?: { tokens: number; money: number; cost: number }) => 
 }
 const tokens = (amount: number) => ({ tokens: amount, money: 2, cost: 1 })
 
-test('what a pass used up goes to its budgets, and is no step (docs/semantics.md 11.5)', () => {
+test('the usage of a pass goes to its budgets, and is no step (docs/semantics.md 11.5)', () => {
   const ws = spending(tokens(7))
   expect(ws.budget(7)).toMatchObject({
     used: { tokens: 10, money: 2, cost: 1, steps: 0 },

@@ -69,7 +69,7 @@ describe('the problems of an object', () => {
     ])
   })
 
-  test('are told of a name that is not an option although its value is undefined, or objects inherit it', () => {
+  test('options report a name that is not an option although its value is undefined, or objects inherit it', () => {
     expect(problemsIn({ volume: undefined }, rules).map(({ path }) => path)).toEqual(['volume'])
     expect(problemsIn({ constructor: 1 }, rules)).toEqual([
       { path: 'constructor', allowed: 'no such option; there are name, retries, loud', given: 1 },
@@ -111,7 +111,7 @@ describe('the options of a call', () => {
     ])
   })
 
-  test('are an object, and all that is wrong with them is told at once, each with its call', () => {
+  test('options are an object, and all their faults are reported at once, each with its call', () => {
     expect(refusalOf(() => assertOptions('run', 5, rules))).toEqual([
       'invalid_argument',
       'run options: an object with name, retries, loud; given 5',
@@ -145,7 +145,7 @@ describe('the options of a call', () => {
   })
 })
 
-test('what was likely meant is told, or all there is', () => {
+test('a report has the option that was likely meant, or all options', () => {
   expect(instead('retrys', ['retries', 'loud'])).toBe(', did you mean retries?')
   expect(instead('volume', ['retries', 'loud'])).toBe('; there are retries, loud')
   expect(instead('volume', [])).toBe('')
@@ -182,7 +182,7 @@ describe('a record', () => {
 describe('the rules', () => {
   const holds = ([, check]: Rule, ...values: readonly unknown[]) => values.map((value) => check(value))
 
-  test('of a name: 1 to 255 units of well-formed text', () => {
+  test('a rule of a name: 1 to 255 units of well-formed text', () => {
     expect(holds(nameRule, 'a', 'a'.repeat(255), '😀')).toEqual([true, true, true])
     expect(holds(nameRule, '', 'a'.repeat(256), '\ud800', 5, null, ['a'])).not.toContain(true)
     expect([isName('a'), isName('')]).toEqual([true, false])
@@ -191,7 +191,7 @@ describe('the rules', () => {
     expect(namesRule[0]).toBe('a list of names')
   })
 
-  test('of numbers: finite, and not below 0', () => {
+  test('a rule of numbers: finite, and not below 0', () => {
     expect([0, 0.5, 1e300].every(isAmount)).toBe(true)
     expect([-1, -0.1, Number.NaN, Number.POSITIVE_INFINITY, '1', 1n].some(isAmount)).toBe(false)
     expect([0, 0.5, 1].every(isWithinOne)).toBe(true)
@@ -204,7 +204,7 @@ describe('the rules', () => {
     ])
   })
 
-  test('of whole numbers: within bounds, both of which are allowed', () => {
+  test('a rule of whole numbers: within bounds, both of which are allowed', () => {
     expect(holds(wholeNumber(2, 4), 1, 2, 3, 4, 5, 2.5, '3')).toEqual([
       false,
       true,
@@ -218,7 +218,7 @@ describe('the rules', () => {
     expect(wholeNumber(2, 4, 'MAX')[0]).toBe('a whole number from 2 to 4 (MAX)')
   })
 
-  test('of words, lists, flags and functions', () => {
+  test('a rule of words, lists, flags and functions', () => {
     expect(isOneOf(['a', 'b'])[0]).toBe('a | b')
     expect(holds(isOneOf(['a', 'b']), 'a', 'b', 'c', 5)).toEqual([true, true, false, false])
     const numbers = listOf('numbers', (item) => typeof item === 'number')
@@ -229,7 +229,7 @@ describe('the rules', () => {
     expect([flagRule[0], functionRule[0]]).toEqual(['true or false', 'a function'])
   })
 
-  test('of what has methods: all of them, of whichever class it is', () => {
+  test('a rule of objects with methods: all of them, of whichever class it is', () => {
     const rule = hasAll('a reader', 'read', 'close')
     expect(rule[0]).toBe('a reader')
     expect(

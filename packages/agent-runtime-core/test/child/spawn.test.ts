@@ -165,7 +165,7 @@ describe('a task that spawns another (docs/semantics.md 5.5)', () => {
     submission: { type: 'part', lane: 'batch', input: '1', budget: { soft: {}, ...terms } } as const,
   })
 
-  test('and gives it more than is left of its own budget is told what is left, and nothing is stored (11.5)', () => {
+  test('a parent that gives it more than is left of its own budget gets the rest that is left, and nothing is stored (11.5)', () => {
     const ws = drawing()
     expect(begin(ws, part({ limits: { tokens: 6 } }))).toStrictEqual({
       fenced: 'ok',
@@ -197,7 +197,7 @@ describe('a task that has ended tells its parent (docs/semantics.md 5.5)', () =>
     `{"key":"c8","name":"${name}","state":"completed","taskId":"${ids.task(8)}","value":${end.text}}`,
   ]
 
-  test('which hears of it when it asks, and has no open child any more', () => {
+  test('a parent learns it when it asks, and has no open child any more', () => {
     const ws = running({ tasks: [{ ...task, waits: 1 }, over], ...family(childRow(7, 8)) })
     tellParent(ws, over, end)
     expect(told(ws)).toEqual([ended])

@@ -408,7 +408,7 @@ describe('decode refuses', () => {
   })
 })
 
-describe('what decode refuses it names', () => {
+describe('a refusal of decode names the value', () => {
   test.each([
     ['{"$ku0":["undefined"],"more":1}', 'a tag stands beside other keys'],
     ['{"$ku0":1}', 'a tag is not an array'],
@@ -439,14 +439,14 @@ describe('what decode refuses it names', () => {
     )
   })
 
-  test('what is no JSON is shown, with what the parser said', () => {
+  test('a text that is no JSON is shown, with the message of the parser', () => {
     const error = catchError(() => decode('{nope'))
     expect(error).toMatchObject({ code: 'invalid_encoding', message: 'a stored value is not JSON: "{nope"' })
     expect((error as Error).cause).toBeInstanceOf(SyntaxError)
   })
 
   test.each([[0], [true], [null], [undefined], [[]], [['1']]])(
-    'what is no text is no stored value: %j',
+    'a value that is no text is no stored value: %j',
     (given) => {
       expect(catchError(() => decode(given as never))).toMatchObject({
         code: 'invalid_encoding',
@@ -455,7 +455,7 @@ describe('what decode refuses it names', () => {
     },
   )
 
-  test('what is nested more deeply than the deepest value could be', () => {
+  test('a text that is nested more deeply than the deepest value could be', () => {
     const nested = (levels: number) => `${'['.repeat(levels)}{"$ku0":["undefined"]}${']'.repeat(levels)}`
     expect(() => decode(nested(MAX_DEPTH * 8 - 1))).not.toThrow()
     expect(() => decode(nested(MAX_DEPTH * 8))).toThrow(
@@ -557,7 +557,7 @@ describe('the size of a text', () => {
     ['\udc00\udfff', 6],
     ['\ud7ff\udc00', 6],
     ['', 0],
-  ])('of %j is %i bytes', (value, bytes) => {
+  ])('the size of %j is %i bytes', (value, bytes) => {
     expect(sizeOf(value)).toBe(bytes)
     expect(sizeOf(`a${value}a`)).toBe(bytes + 2)
     expect([exceeds(value, bytes), exceeds(value, bytes - 1)]).toEqual([false, true])

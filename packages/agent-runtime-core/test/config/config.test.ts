@@ -269,7 +269,7 @@ describe('parseExecutionConfig', () => {
     expect(problemsOf({ quotaConfig: { tools: { t: { maxInFlight: 1, onExceeded: 'defer' } } } })).toEqual([])
   })
 
-  test('what cannot be read is refused as a whole', () => {
+  test('an unreadable record is refused as a whole', () => {
     const trap = {
       get leaseTtlMs() {
         throw new Error('no')

@@ -8,7 +8,7 @@ import {
 } from '../../src/index.ts'
 import { ExecutionConfig, parseExecutionConfig, ProfileConfig, ResourceLimit } from '../../src/schemas.ts'
 
-test('what a program without settings gets is what the schema gives where nothing is set', () => {
+test('a program without settings gets the settings of the schema where nothing is set', () => {
   const { config } = parseExecutionConfig()
   expect(config).toEqual(defaultConfig)
   expect(Object.keys(config)).toEqual(Object.keys(defaultConfig))

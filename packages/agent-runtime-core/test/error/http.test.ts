@@ -79,7 +79,7 @@ describe('errors of HTTP clients', () => {
     expect(describeError(again)).toMatchObject({ status: 429, headers: kept })
   })
 
-  test('what has no HTTP status carries none, and what cannot be read is left out', () => {
+  test('an error without an HTTP status carries none, and an unreadable one is left out', () => {
     const hostile = {
       get response() {
         throw new Error('no')

@@ -141,7 +141,7 @@ describe('describeError', () => {
     expect(describeError(Object.assign(new Error('m'), { stack: 5 }))).not.toHaveProperty('stack')
   })
 
-  test('has as many levels of causes as it is told, and a cause of its own before several errors', () => {
+  test('an error has as many levels of causes as the limit says, and a cause of its own before several errors', () => {
     const error = new Error('a', { cause: new Error('b', { cause: new Error('c') }) })
     expect(describeError(error, { causes: 0 })).not.toHaveProperty('cause')
     expect(describeError(error, { causes: 1 }).cause?.message).toBe('b')

@@ -43,7 +43,7 @@ describe('weights (docs/semantics.md 15.1)', () => {
     for (const weights of Object.values(domainWeights)) expect(readWeights(weights)).toEqual(weights)
   })
 
-  test('15.1 what is not given weighs nothing', () => {
+  test('15.1 a dimension that is not given weighs nothing', () => {
     expect(readWeights({ quality: 0.5, speed: 0.5 })).toEqual(of(0.5, 0, 0.5))
   })
 
@@ -107,7 +107,7 @@ describe('composites (docs/semantics.md 15.2, C15)', () => {
     },
   )
 
-  test('C15 raw measures inverted beforehand and the same measured come to the same', () => {
+  test('C15 raw measures inverted beforehand and the same measured give the same', () => {
     const { errors, revisions, ...rest } = cases.web
     const raw = readRaw({ ...rest, errors: 1 - errors, revisions: 1 - revisions }).scores
     expect(compositeOf(raw, domainWeights.default)).toBeCloseTo(0.8765, 12)
@@ -141,7 +141,7 @@ describe('reading scores (docs/semantics.md 15.4)', () => {
     expect(readRaw(of(1.5, -0.5, 1, 0, -3, 2)).scores).toEqual(of(1, 0, 1, 0, 1, 0))
   })
 
-  test('15.4 what is missing is listed, and counts as nothing measured', () => {
+  test('15.4 a missing dimension is listed, and counts as nothing measured', () => {
     const given = { quality: 0.9, cost: 0.5 }
     const missing = ['adherence', 'speed', 'errors', 'revisions']
     expect(readNormalised(given)).toEqual({ scores: of(0.9, 0, 0, 0.5), missing })
@@ -219,7 +219,7 @@ describe('distances (docs/semantics.md 15.3)', () => {
     ['a', 'b', 'c', 'near', 'far'],
     ['far', 'near', 'c', 'b', 'a'],
     ['near', 'far', 'b', 'c', 'a'],
-  ])('15.3 whatever order they are looked at in: %s, %s, %s, %s, %s', (...order) => {
+  ])('15.3 any order of evaluations gives the same: %s, %s, %s, %s, %s', (...order) => {
     const agents = order.map((agentId) => ({
       agentId,
       average: of({ near: 0.9, far: 0 }[agentId] ?? 0.5),

@@ -26,7 +26,7 @@ describe('EventBus', () => {
     ['ta.*', []],
     ['task.queued.*', []],
     ['constructor', []],
-  ])('%s hears %o', (pattern, types) => {
+  ])('%s gets %o', (pattern, types) => {
     const { bus } = createBus()
     const heard: string[] = []
     bus.subscribe(pattern as '*', (event) => heard.push(event.type))
@@ -37,7 +37,7 @@ describe('EventBus', () => {
     expect(heard).toStrictEqual(types)
   })
 
-  test('hears names at any depth below a prefix', () => {
+  test('a pattern matches names at any depth below a prefix', () => {
     const heard: string[] = []
     const bus = new EventBus<{ type: string }>({ onListenerError: () => {} })
     bus.subscribe('a.b.*', ({ type }) => heard.push(type))
@@ -177,7 +177,7 @@ describe('EventBus', () => {
     expect(bus.size).toBe(1)
   })
 
-  test('lets a subscription made while publishing hear the next event', () => {
+  test('a subscription made while publishing gets the next event', () => {
     const { bus } = createBus()
     const heard: number[] = []
     const stop = bus.subscribe('*', () => {

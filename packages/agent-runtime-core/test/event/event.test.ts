@@ -68,7 +68,7 @@ describe('the event catalogue (docs/semantics.md 1.6)', () => {
     expect(names.toSorted()).toEqual(frozen.toSorted())
   })
 
-  test('1.6 names are dotted, in lower case and, but for task.waiting, in the past tense', () => {
+  test('1.6 names are dotted, in lower case and, except for task.waiting, in the past tense', () => {
     for (const name of names) expect(name).toMatch(/^([a-z]+\.[a-z]+(ed|ost)|task\.waiting)$/)
   })
 
@@ -119,7 +119,7 @@ describe('the event catalogue (docs/semantics.md 1.6)', () => {
 })
 
 describe('the reasons (docs/semantics.md 1.1)', () => {
-  test('1.1 of rejection', () => {
+  test('1.1 the kinds of rejection', () => {
     expect([...rejectionReasons].toSorted()).toEqual([
       'backpressure',
       'budget_exceeded',
@@ -133,11 +133,11 @@ describe('the reasons (docs/semantics.md 1.1)', () => {
     ])
   })
 
-  test('1.1 of waiting', () => {
+  test('1.1 the kinds of waiting', () => {
     expect(waitReasons).toEqual(['approval', 'signal', 'timer', 'children', 'budget', 'divergence'])
   })
 
-  test('1.1 of failing: by the handler, and by the runtime', () => {
+  test('1.1 the kinds of failing: by the handler, and by the runtime', () => {
     expect(failureKinds).toEqual(
       expect.arrayContaining([
         'error',
@@ -152,7 +152,7 @@ describe('the reasons (docs/semantics.md 1.1)', () => {
     )
   })
 
-  test('1.1 of the end of a lease', () => {
+  test('1.1 the kinds of the end of a lease', () => {
     expect(leaseEndReasons).toEqual(
       expect.arrayContaining([
         'completed',

@@ -94,7 +94,7 @@ const exported: Readonly<Record<string, unknown>> = { ...core, ...schemas }
 const functions = Object.keys(exported).filter((name) => typeof exported[name] === 'function')
 const parsers = Object.keys(schemas).filter((name) => typeof exported[name] !== 'function')
 
-describe('whatever an export of the core is given (docs/reliability.md 3.7)', () => {
+describe('any arguments for an export of the core (docs/reliability.md 3.7)', () => {
   test('every one that can be called is tried, as what users call or as what trusts its types', () => {
     expect([...Object.keys(inputs), ...typed].toSorted()).toEqual(functions.toSorted())
   })
@@ -111,7 +111,7 @@ describe('whatever an export of the core is given (docs/reliability.md 3.7)', ()
     expect(answered).toBeGreaterThan(draws(-1, 0))
   })
 
-  test.each(typed)('%s, which trusts its types, comes to an end and changes nothing', (name) => {
+  test.each(typed)('%s, which trusts its types, ends and changes nothing', (name) => {
     const call = exported[name] as Callable
     const isClass = /^[A-Z]/.test(name)
     const make: Callable = isClass ? (...given) => Reflect.construct(call, given) as unknown : call

@@ -56,7 +56,7 @@ describe('a task whose code and history differ (docs/semantics.md 6.4)', () => {
     expect(ws.totals).toStrictEqual({ ...noTotals, running: 4, waiting: 1 })
   })
 
-  test('what its pass charged counts: in its quota beyond the estimate, and for itself (2.8, 11.5)', () => {
+  test('the charges of its pass count: in its quota beyond the estimate, and for itself (2.8, 11.5)', () => {
     const ws = running(limited, counting)
     park(ws, { charged })
     expect(ws.events[0]?.data).toBe(
@@ -70,7 +70,7 @@ describe('a task whose code and history differ (docs/semantics.md 6.4)', () => {
     [5, 'waiting'],
     [6, 'failed'],
   ])(
-    'of its budget of 12 tokens %i were used before, and its pass used 7: it is %s (11.5)',
+    '%i tokens of its budget of 12 were used before, and its pass used 7: it is %s (11.5)',
     (used, state) => {
       const ws = running({
         tasks: [{ ...task, budget: 7 }],

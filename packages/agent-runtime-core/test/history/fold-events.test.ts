@@ -106,7 +106,7 @@ describe('the row that the events of a task make', () => {
     expect(row).toMatchObject({ lane: 'batch', input: '{"a":2,"b":1}', parent: 'p', ...given })
   })
 
-  test('of no events is that of no task', () => {
+  test('a status of no events is that of no task', () => {
     expect(fold()).toStrictEqual({
       row: { attempt: 1, crashes: 0, steps: 0 },
       waits: [],
@@ -118,7 +118,7 @@ describe('the row that the events of a task make', () => {
     })
   })
 
-  test('of one that was rejected says of what type, and why', () => {
+  test('a status of a rejected task says the type, and why', () => {
     const why = { type: 'work', lane: 'batch', reason: 'queue_full', message: 'full' }
     expect(fold(['task.rejected', { ...why, verdict: {} }]).row).toStrictEqual({
       attempt: 1,
@@ -130,7 +130,7 @@ describe('the row that the events of a task make', () => {
     })
   })
 
-  test('of one that runs says since when, and that it has made no checkpoint; of one that is over how it ended', () => {
+  test('a status of a running task says since when, and that it has made no checkpoint; that of an ended one how it ended', () => {
     expect(fold(queued, start()).row).toMatchObject({ state: 'running', startedAt: 20, checkpointed: false })
     const { row } = fold(queued, start(), ['task.completed', { output: { b: 1, a: 2 } }])
     expect(row).toMatchObject({ state: 'completed', output: '{"a":2,"b":1}', finishedAt: 30 })
@@ -146,7 +146,7 @@ describe('the row that the events of a task make', () => {
     })
   })
 
-  test('of one that was canceled has the reason, if one was given', () => {
+  test('a status of a canceled task has the reason, if one was given', () => {
     const { row } = fold(queued, ['task.canceled', { from: 'queued', reason: 'user' }])
     expect(row).toMatchObject({ state: 'canceled', reason: 'user', finishedAt: 20 })
     expect(fold(...histories.canceled).row).not.toHaveProperty('reason')
@@ -202,21 +202,24 @@ describe('the moves of a history (docs/reliability.md I4)', () => {
     rejected: ['task.rejected', {}],
     waiting: waiting(),
   }
-  test.each(Object.entries(moves))('to %s are told of, except from where the table has them', (to, event) => {
-    const from = Object.entries(histories).flatMap(([state, events]) => {
-      const told = `I4 event ${events.length + 1} moves ${state} to ${to}`
-      return fold(...events, event).problems.includes(told) ? [] : [state]
-    })
-    const allowed: Readonly<Record<string, readonly string[]>> = {
-      queued: ['running', 'waiting'],
-      running: ['queued'],
-      completed: ['running'],
-      failed: ['queued', 'running', 'waiting'],
-      rejected: [],
-      waiting: ['running'],
-    }
-    expect(from).toEqual(allowed[to])
-  })
+  test.each(Object.entries(moves))(
+    'moves to %s are reported, except from where the table has them',
+    (to, event) => {
+      const from = Object.entries(histories).flatMap(([state, events]) => {
+        const told = `I4 event ${events.length + 1} moves ${state} to ${to}`
+        return fold(...events, event).problems.includes(told) ? [] : [state]
+      })
+      const allowed: Readonly<Record<string, readonly string[]>> = {
+        queued: ['running', 'waiting'],
+        running: ['queued'],
+        completed: ['running'],
+        failed: ['queued', 'running', 'waiting'],
+        rejected: [],
+        waiting: ['running'],
+      }
+      expect(from).toEqual(allowed[to])
+    },
+  )
 
   test('a cancel says from which state it was', () => {
     for (const from of ['queued', 'running', 'waiting'] as const)
@@ -248,14 +251,14 @@ describe('the moves of a history (docs/reliability.md I4)', () => {
     }
   })
 
-  test('an event of a type that is not known is told of', () => {
+  test('an event of an unknown type is reported', () => {
     expect(fold(queued, ['task.dreamt' as EventType]).problems).toEqual([
       'I4 event 2 of type task.dreamt is not known here',
     ])
   })
 })
 
-describe('what a pass records (docs/reliability.md I7)', () => {
+describe('the records of a pass (docs/reliability.md I7)', () => {
   const recorded: readonly EventType[] = [
     'step.started',
     'child.spawned',
@@ -377,7 +380,7 @@ describe('the open waits', () => {
     expect(waits).toEqual([{ ...timer('a'), dueAt: 50 }])
   })
 
-  test('of an approval wait for its verdict, until its time if it has one', () => {
+  test('waits of an approval wait for its verdict, until its time if it has one', () => {
     const asking = (more: object): Told => [
       'approval.requested',
       { key: 'ok', position: 3, asked: true, ...more },
@@ -447,7 +450,7 @@ describe('signals and verdicts (docs/reliability.md I16)', () => {
     ])
   })
 
-  test('that are not there are told of', () => {
+  test('waits that do not exist are reported', () => {
     expect(fold(...asked, signal('stop'), take('received')).problems).toEqual([
       'I16 event 5 takes a signal go that was not sent',
     ])
@@ -494,7 +497,7 @@ describe('children (docs/reliability.md I22)', () => {
     expect(children.get('b')).toEqual(spawned('b')[1])
   })
 
-  test('a second of one key, and the end of one that is not open, are told of', () => {
+  test('a second wait of one key, and the end of one that is not open, are reported', () => {
     expect(fold(...parent, spawned('a')).problems).toEqual(['I22 event 5 spawns a second child a'])
     expect(fold(...parent, ended('a'), spawned('a')).problems).toEqual([])
     expect(fold(...parent, ended('c')).problems).toEqual(['I22 event 5 ends child c, which is not open'])
@@ -506,7 +509,7 @@ describe('children (docs/reliability.md I22)', () => {
     expect([children.size, problems]).toEqual([0, []])
   })
 
-  test('of a branch that was given up are dropped, once', () => {
+  test('waits of a branch that was given up are dropped, once', () => {
     const drop: Told = ['step.completed', { key: 's', droppedChildren: ['a'] }]
     expect(childrenOf(fold(...parent, drop))).toEqual(['b'])
     expect(fold(...parent, drop).problems).toEqual([])

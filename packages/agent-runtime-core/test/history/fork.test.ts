@@ -143,7 +143,7 @@ describe('which tasks can be forked (docs/semantics.md 1.2, 6.3)', () => {
   })
 })
 
-describe('what a fork is submitted with (docs/semantics.md 6.3)', () => {
+describe('the submission of a fork (docs/semantics.md 6.3)', () => {
   const all = {
     ...queued,
     budget: { limits: { tokens: 9 }, soft: {} },
@@ -158,7 +158,7 @@ describe('what a fork is submitted with (docs/semantics.md 6.3)', () => {
     trace: { traceparent: 'x' },
   }
 
-  test('what the other was submitted with, and nothing that the other was not', () => {
+  test('a fork has the submission of the other task, and nothing that the other did not have', () => {
     expect(forked(past([], { submission: canonical(all) })).submission).toStrictEqual({
       ...all,
       forkOf: taskId,
@@ -173,7 +173,7 @@ describe('what a fork is submitted with (docs/semantics.md 6.3)', () => {
     expect(ws.task(100)).toMatchObject({ parent: null, explicitId: null, dueAt: null })
   })
 
-  test('what is said anew goes before', () => {
+  test('a new option goes before the old one', () => {
     const change = { lane: 'interactive', input: '2', labels: { l: '2' }, taskId: 'mine' } as const
     const { submission, ws } = forked(past([], { submission: canonical(all) }), { change })
     expect(submission).toStrictEqual({
@@ -236,13 +236,13 @@ describe('a fork of an agent (docs/semantics.md 10.6)', () => {
     expect(beside('b').submission).toMatchObject({ agent: 'a' })
   })
 
-  test('of no swarm keeps no name', () => {
+  test('a fork of no swarm keeps no name', () => {
     const lone = past([], { submission: canonical({ ...queued, profile }) })
     expect(forked(lone).submission).toStrictEqual({ ...queued, profile, forkOf: taskId })
   })
 })
 
-describe('what a fork has of the other (docs/semantics.md 6.3)', () => {
+describe('the parts of the other task that a fork has (docs/semantics.md 6.3)', () => {
   const memos = [step('a', 0, 2), step('c', 2, 3), step('b', 1, 4), wait('w', 3, 5), step('d', 3, 6)]
 
   test('without a step, all that counts; its steps answer from its own events', () => {
@@ -329,7 +329,7 @@ describe('what a fork has of the other (docs/semantics.md 6.3)', () => {
     expect(blobs).toEqual([null, 'sha-a', 'sha-w', null])
   })
 
-  test('the tries of its steps begin anew', () => {
+  test('the tries of its steps begin again', () => {
     expect(forked(past([wait(`${RETRY_KEY}1/a`, 0, 2), step('a', 0, 3)])).keys).toEqual(['a'])
   })
 })
@@ -380,7 +380,7 @@ describe('edits of a fork (docs/semantics.md 6.3)', () => {
     expect(inherited[0]?.[1]).toMatchObject({ result: { $blob: blob, size: text.length } })
   })
 
-  test('what is no step before the one that is forked from is refused, with what it is', () => {
+  test('a key before the fork that is no step is refused, with its kind', () => {
     const memos = [
       step('a', 0, 2),
       wait('mail', 1, 3, { kind: 'signal', outcome: 'received' }),
@@ -406,7 +406,7 @@ describe('edits of a fork (docs/semantics.md 6.3)', () => {
     }
   })
 
-  describe('of what a race or an all was decided with', () => {
+  describe('an edit of a result that a race or an all was decided with', () => {
     const race = (key: string, position: number, seq: number) =>
       step(key, position, seq, { branches: 'race', result: { value: 1, winner: key } })
 
@@ -434,13 +434,16 @@ describe('edits of a fork (docs/semantics.md 6.3)', () => {
     })
   })
 
-  describe('of a decision', () => {
+  describe('an edit of a decision', () => {
     const race = step('r', 1, 3, { branches: 'race', result: { value: 1, winner: 'a' } })
     const all = step('r', 1, 3, { branches: 'all', result: { a: 1, b: 2 } })
 
-    test.each(['{"value":1,"winner":"b"}', '{"value":null,"winner":"a"}'])('of a race can be %s', (text) => {
-      expect(edit([race], { r: text }).outcome.as).toBe('submitted')
-    })
+    test.each(['{"value":1,"winner":"b"}', '{"value":null,"winner":"a"}'])(
+      'the decision of a race can be %s',
+      (text) => {
+        expect(edit([race], { r: text }).outcome.as).toBe('submitted')
+      },
+    )
 
     test.each([
       '{"value":1}',
@@ -451,7 +454,7 @@ describe('edits of a fork (docs/semantics.md 6.3)', () => {
       '["value","winner"]',
       'null',
       '"winner"',
-    ])('of a race cannot be %s', (text) => {
+    ])('the decision of a race cannot be %s', (text) => {
       expect(edit([race], { r: text }).outcome).toStrictEqual({
         as: 'no_decision',
         key: 'r',
@@ -460,9 +463,12 @@ describe('edits of a fork (docs/semantics.md 6.3)', () => {
       })
     })
 
-    test.each(['{"b":1,"a":2}', '{"$ku0":["Object",{"a":1,"b":2}]}'])('of an all can be %s', (text) => {
-      expect(edit([all], { r: text }).outcome.as).toBe('submitted')
-    })
+    test.each(['{"b":1,"a":2}', '{"$ku0":["Object",{"a":1,"b":2}]}'])(
+      'the decision of an all can be %s',
+      (text) => {
+        expect(edit([all], { r: text }).outcome.as).toBe('submitted')
+      },
+    )
 
     test.each([
       '{"a":1}',
@@ -472,7 +478,7 @@ describe('edits of a fork (docs/semantics.md 6.3)', () => {
       'null',
       '1',
       '{"$ku0":["Map",{"a":1,"b":2}]}',
-    ])('of an all cannot be %s', (text) => {
+    ])('the decision of an all cannot be %s', (text) => {
       expect(edit([all], { r: text }).outcome).toStrictEqual({
         as: 'no_decision',
         key: 'r',
@@ -481,7 +487,7 @@ describe('edits of a fork (docs/semantics.md 6.3)', () => {
       })
     })
 
-    test('of an all whose result stands elsewhere: any by branches will do, and nothing else', () => {
+    test('an all whose result stands elsewhere accepts any branches, and nothing else', () => {
       const long = { ...all, blob: 'sha' }
       expect(edit([long], { r: '{"c":1}' }).outcome.as).toBe('submitted')
       for (const r of ['[]', '1', '"a"'])
@@ -493,7 +499,7 @@ describe('edits of a fork (docs/semantics.md 6.3)', () => {
         })
     })
 
-    test('of other steps asks for nothing', () => {
+    test('an edit of other steps asks for nothing', () => {
       expect(edit([race, step('a', 2, 4)], { a: 'null' }).outcome.as).toBe('submitted')
     })
   })
@@ -537,7 +543,7 @@ describe('a step in doubt, in a fork (docs/semantics.md 6.3, 7.6)', () => {
     expect(inherited.at(-1)?.[1]).toMatchObject({ key: 'x', effectKey: effectKey(taskId, 'h', 2) })
   })
 
-  test('of a fork keeps in its fork the key that it had', () => {
+  test('a doubt of a fork keeps in its fork the key that it had', () => {
     const { inherited } = forked(past([], { doubts: [{ ...open, effectKey: 'first' }] }))
     expect(inherited).toStrictEqual([['doubt.inherited', { ...told, effectKey: 'first' }]])
   })
@@ -580,7 +586,7 @@ describe('children of a fork (docs/semantics.md 5.5, 6.3)', () => {
   const closed = (key: string, id: number, seq: number) =>
     childRow(7, id, { key, seq, state: 'closed', policy: 'abandon' })
 
-  test('those that completed, whose ends are told again: a wait for one is over at once', () => {
+  test('completed children, whose ends are delivered again: a wait for one is over at once', () => {
     const { inherited, ws } = forked(
       past([
         spawned('c', 1, 2, { dropped: ['room'] }),
@@ -633,13 +639,13 @@ describe('children of a fork (docs/semantics.md 5.5, 6.3)', () => {
     ['failed', [spawned('c', 1, 2), ended('c', 3, { state: 'failed' })], [closed('c', 30, 2)]],
     ['was dropped', [spawned('c', 1, 2), ended('c', 3, done)], [{ ...closed('c', 30, 2), state: 'dropped' }]],
     ['has gone', [spawned('c', 1, 2), ended('c', 3, done)], []],
-  ] as const)('one that %s is spawned anew', (_, memos, rows) => {
+  ] as const)('a child that %s is spawned again', (_, memos, rows) => {
     const { inherited, ws } = forked(past(memos), {}, family(...rows))
     expect(inherited).toEqual([])
     expect(ws.child(100, 'c')).toBeUndefined()
   })
 
-  test('of two under one key, only the one that the key stands for', () => {
+  test('only the child that a key stands for, of two under one key', () => {
     const memos = [spawned('c', 1, 2), spawned('c', 2, 4, { type: 'other' }), ended('c', 5, done)]
     const { inherited } = forked(past(memos), {}, family(closed('c', 31, 4)))
     expect(inherited.map(([type, { type: of }]) => [type, of])).toEqual([
@@ -648,7 +654,7 @@ describe('children of a fork (docs/semantics.md 5.5, 6.3)', () => {
     ])
   })
 
-  test('the end of one that is not kept is not told', () => {
+  test('the end of a child that is not kept is not delivered', () => {
     const memos = [step('a', 0, 2), spawned('c', 1, 3), ended('c', 4, done)]
     expect(forked(past(memos), { fromStep: 'c' }, family(closed('c', 30, 3))).keys).toEqual(['a'])
   })
@@ -762,7 +768,7 @@ describe('a task that failed of the end of a wait (docs/semantics.md 1.2, 6.3)',
     rows = {},
   ) => forked(past(memos, more), it, rows).keys
 
-  test('asks anew, tried again, what its failure names, and in a fork has its end', () => {
+  test('a retry waits again for the wait that its failure names, and a fork has its end', () => {
     const memos = [step('a', 0, 2), late('w', 3)]
     expect(kept(memos, { failedOf: ['w'] })).toEqual(['a'])
     expect(kept(memos, { failedOf: ['w'] }, {})).toEqual(['a', 'w'])
@@ -779,7 +785,7 @@ describe('a task that failed of the end of a wait (docs/semantics.md 1.2, 6.3)',
     ['it was rejected', wait('w', 1, 3, { kind: 'approval', outcome: 'rejected' })],
     ['patience with a child ended', wait(patienceKey('c', 1), 1, 3)],
     ['the time of a race was over', wait(branchLimitKey('r'), 1, 3)],
-  ])('asks anew what is thrown: %s', (_, end) => {
+  ])('a retry waits again for a thrown end: %s', (_, end) => {
     expect(kept([end])).toEqual([])
   })
 
@@ -793,7 +799,7 @@ describe('a task that failed of the end of a wait (docs/semantics.md 1.2, 6.3)',
   test.each([
     ['a signal', wait('w', 1, 3, { kind: 'signal', outcome: 'received' })],
     ['an approval', wait('w', 1, 3, { kind: 'approval', outcome: 'approved' })],
-  ])('asks anew what came with a value that the failure names: %s', (_, end) => {
+  ])('a retry waits again for a value that the failure names: %s', (_, end) => {
     expect(kept([end], { failedOf: ['w'] })).toEqual([])
     expect(kept([end], { failedOf: ['other'] })).toEqual(['w'])
     expect(kept([end])).toEqual(['w'])
@@ -812,7 +818,7 @@ describe('a task that failed of the end of a wait (docs/semantics.md 1.2, 6.3)',
     expect(kept([late('v', 1), step('a', 0, 2), late('w', 3)], { failedOf: ['gone'] })).toEqual(['v', 'a'])
   })
 
-  test('asks anew those that ended likewise after it, unless something was recorded since', () => {
+  test('a retry waits again for the ends that came likewise after it, unless something was recorded since', () => {
     const ends = [late('u', 2), late('v', 3), late('w', 4)]
     expect(kept(ends, { failedOf: ['v'] })).toEqual(['u'])
     expect(kept(ends, { failedOf: ['u'] })).toEqual([])
@@ -827,7 +833,7 @@ describe('a task that failed of the end of a wait (docs/semantics.md 1.2, 6.3)',
     expect(kept(ends, { failedOf: ['v'], lastFailure: 4 })).toEqual([])
   })
 
-  test('asks anew all that its failure names, whatever was recorded since', () => {
+  test('a retry waits again for all that its failure names, whatever was recorded since', () => {
     const ends = [late('v', 3), late('w', 5), step('a', 0, 6)]
     expect(kept(ends, { failedOf: ['v', 'w'] })).toEqual(['a'])
     expect(kept(ends, { failedOf: ['w', 'v'] })).toEqual(['a'])

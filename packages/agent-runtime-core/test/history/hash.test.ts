@@ -37,7 +37,7 @@ describe('the order hash (docs/semantics.md 6.2)', () => {
     expect(orderHash(queued, { type: 'task.started', seq: 2, data: {} }, digest)).toBe(started)
   })
 
-  test('of a history is that of its last event, with every step on the way', () => {
+  test('the order hash of a history is that of its last event, with every step on the way', () => {
     expect(orderOfHistory(history(['task.queued'], ['task.started']), digest)).toStrictEqual({
       hash: started,
       perEvent: [
@@ -219,7 +219,7 @@ describe('the order hash (docs/semantics.md 6.2)', () => {
     ])
   })
 
-  test('of a run folds the last hashes in their order', () => {
+  test('the order hash of a run folds the last hashes in their order', () => {
     expect(foldRunOrder([], digest)).toBe(ORDER_START)
     expect(foldRunOrder([queued], digest)).toBe(digest.sha256Hex(ORDER_START + queued))
     expect(foldRunOrder([queued, started], digest)).toBe(

@@ -113,7 +113,7 @@ describe('divergence (docs/semantics.md 6.4)', () => {
     })
   })
 
-  test('what is recorded further on may still come', () => {
+  test('a later record may still come', () => {
     expect(at({ call: call('x', 0), recorded: [step('b', 1)] })).toBe(undefined)
   })
 
@@ -130,13 +130,13 @@ describe('divergence (docs/semantics.md 6.4)', () => {
     })
   })
 
-  test('what was recorded before an earlier call had its memo proves nothing', () => {
+  test('a record from before an earlier call had its memo proves nothing', () => {
     const recorded = [step('fallback', 1, 4), step('a', 0, 7)]
     expect(at({ call: call('x', 2), recorded, used: ['a'] })).toBe(undefined)
     expect(at({ call: undefined, recorded, used: ['a'] })).toBe(undefined)
   })
 
-  test('what was recorded before another call of its own position had its memo does', () => {
+  test('a record from before another call of its own position had its memo does', () => {
     const recorded = [step('b', 0, 4), step('a', 0, 7)]
     expect(at({ call: call('x', 1), recorded, used: ['a'] })).toMatchObject({
       kind: 'missing_step',
@@ -144,7 +144,7 @@ describe('divergence (docs/semantics.md 6.4)', () => {
     })
   })
 
-  test('of calls that are made in one go, one that was recorded before another had its memo is missing all the same', () => {
+  test('among calls that are made in one go, one that was recorded before another had its memo is missing all the same', () => {
     const recorded = [step('first', 0, 3), step('b', 2, 4), step('a', 1, 7)]
     const renamed = { call: call('x', 2), recorded, used: ['first', 'a'] }
     expect(at(renamed)).toBe(undefined)
@@ -158,7 +158,7 @@ describe('divergence (docs/semantics.md 6.4)', () => {
     expect(at({ ...renamed, together: { from: 0, below: 2 } })).toBe(undefined)
   })
 
-  test('what made up for a call before them proves nothing', () => {
+  test('a record that made up for a call before them proves nothing', () => {
     const recorded = [step('instead', 1, 3), step('first', 0, 5), step('b', 2, 6), step('a', 1, 7)]
     const used = ['first', 'a', 'b']
     expect(at({ call: call('x', 3), recorded, used, together: { from: 1, below: 3 } })).toBe(undefined)
@@ -169,7 +169,7 @@ describe('divergence (docs/semantics.md 6.4)', () => {
     expect(at({ call: call('x', 2), recorded, used: ['nap'] })).toMatchObject({ expected: 'late' })
   })
 
-  test('of several that are missing the one of the lowest position is named, of one position the oldest', () => {
+  test('the call of the lowest position is named among several missing ones, the oldest of one position', () => {
     const [b, c, d] = [step('b', 1, 7), step('c', 1, 8), step('d', 2, 4)]
     for (const recorded of [
       [b, c, d],
@@ -179,7 +179,7 @@ describe('divergence (docs/semantics.md 6.4)', () => {
       expect(at({ call: call('x', 3), recorded })).toMatchObject({ position: 1, expected: 'b' })
   })
 
-  test('what stands before a race is missing at the race, too', () => {
+  test('a missing call before a race is missing at the race, too', () => {
     expect(at({ call: call('r', 1, { branches: true }), recorded: [step('a', 0)] })).toMatchObject({
       kind: 'missing_step',
       expected: 'a',
@@ -190,7 +190,7 @@ describe('divergence (docs/semantics.md 6.4)', () => {
     expect(at({ call: call('x', 1), recorded: [step(key, 0)] })).toBe(undefined)
   })
 
-  test('nor do branches, back-offs, marks, and what runs side by side', () => {
+  test('branches, back-offs, marks and calls side by side prove nothing either', () => {
     const more = [step('$ku0/retry/1/a', 0), step('$ku0/patched/p', 0)]
     const recorded = [...more, step('lost', 0), step('won', 0), step('b', 1)]
     const branchesAt = new Set([0])

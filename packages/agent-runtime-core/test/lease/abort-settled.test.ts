@@ -39,7 +39,7 @@ describe('the handler of a lease that ended from outside (docs/semantics.md 5.4)
     expect(stopped('acknowledged', { ...over, abortAcknowledgedAt: 1 }).first).toBe(false)
   })
 
-  test('has outlived its grace: that is kept once, and told', () => {
+  test('a handler that has outlived its grace is recorded once, and reported', () => {
     const { ws, first } = stopped('leaked')
     expect(first).toBe(true)
     expect(ws.events.map(({ type, data }) => [type, data])).toEqual([
@@ -49,7 +49,7 @@ describe('the handler of a lease that ended from outside (docs/semantics.md 5.4)
     expect(stopped('leaked', { ...over, abortGraceExpiredAt: 1 }).first).toBe(false)
   })
 
-  test('has outlived its grace and was killed: it is told, and has stopped, also after it was reported as leaked', () => {
+  test('a handler that has outlived its grace and was killed is reported, and has stopped, also after it was reported as leaked', () => {
     const { ws, first } = stopped('killed')
     expect(first).toBe(true)
     expect(ws.events.map(({ type, data }) => [type, data])).toEqual([
@@ -71,7 +71,7 @@ describe('the handler of a lease that ended from outside (docs/semantics.md 5.4)
   })
 
   test.each(['acknowledged', 'leaked', 'killed'] as const)(
-    'of a lease that lives, or that there is not: %s is nothing',
+    'a handler of a lease that lives, or that does not exist: %s is nothing',
     (how) => {
       expect(stopped(how, lease).first).toBe(false)
       expect(stopped(how, over, { leases: [] }).first).toBe(false)
@@ -80,7 +80,7 @@ describe('the handler of a lease that ended from outside (docs/semantics.md 5.4)
     },
   )
 
-  test('whose task is gone is kept without a word', () => {
+  test('a handler whose task is gone is recorded without a report', () => {
     const { ws, first } = stopped('leaked', over, { tasks: [] }, charged)
     expect([first, ws.events]).toEqual([true, []])
     expect(ws.lease(3)?.abortGraceExpiredAt).toBe(now.leaseAt)

@@ -58,7 +58,7 @@ describe('the fence (docs/semantics.md 4.2, 4.4)', () => {
 })
 
 describe('word of a lease that ended from outside (docs/semantics.md 4.4)', () => {
-  test('its holder in this process is told, by the ids that it knows', () => {
+  test('its holder in this process learns it, by the ids that it knows', () => {
     const ws = workingSet({ tasks: [task], leases: [lease] })
     notice(ws, lease, 'lost', 'expired')
     notice(ws, lease, 'canceled')
@@ -74,7 +74,7 @@ describe('word of a lease that ended from outside (docs/semantics.md 4.4)', () =
     expect(ws.notices.map(({ taskId }) => taskId)).toEqual(['mine'])
   })
 
-  test('a lease without its task is told of all the same', () => {
+  test('a lease without its task is reported all the same', () => {
     const ws = workingSet({ leases: [lease] })
     notice(ws, lease, 'lost')
     expect(ws.notices.map(({ taskId }) => taskId)).toEqual([ids.task(task.id)])

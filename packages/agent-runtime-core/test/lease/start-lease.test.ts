@@ -23,7 +23,7 @@ const start = (more: Partial<Submission> = {}, rows: Rows = {}, settings = confi
 const leaseId = ids.lease(100)
 const taskId = ids.task(100)
 
-describe('what its caller runs (docs/semantics.md 10.1)', () => {
+describe('the work of a caller (docs/semantics.md 10.1)', () => {
   test('is a task and its live lease in one commit: it was never queued, and takes the slot of no worker', () => {
     const { ws, outcome } = start()
     expect(outcome).toStrictEqual({
@@ -84,7 +84,7 @@ describe('what its caller runs (docs/semantics.md 10.1)', () => {
     expect(ws.quota('model:big')).toMatchObject({ queued: 0, running: 1, windowCount: 1 })
   })
 
-  test('of a swarm knows what is left for it; other work does not ask (10.6)', () => {
+  test('a holder in a swarm knows the rest for it; other work does not ask (10.6)', () => {
     const swarm: SwarmRow = {
       name: 's',
       terms: {

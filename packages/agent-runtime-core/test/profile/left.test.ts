@@ -15,7 +15,7 @@ const left = (own: UsageRow) =>
     own,
   )
 
-describe('what a lease has left (docs/semantics.md 10.6)', () => {
+describe('the amounts that a lease has left (docs/semantics.md 10.6)', () => {
   test('nothing limits work without limits that is in no swarm', () => {
     const own = usage({ computeUs: 5, memoryBytes: 5 })
     expect(leftOf(workingSet({ usages: new Map([[7, own]]) }), own)).toStrictEqual({
@@ -54,7 +54,7 @@ describe('what a lease has left (docs/semantics.md 10.6)', () => {
     expect(left(own)).toStrictEqual({ cpuTimeUs: 250, memoryBytes: 500 })
   })
 
-  test('what others took of its promise is not left', () => {
+  test('the part of its promise that others took is not left', () => {
     const own = usage({ swarm: 's', computeUs: 50, promisedCpuUs: 900, promisedMemoryBytes: 900 })
     // 100 µs of the past and 200 of the other leave 700, and 50 are used; 300 bytes of the other leave 700.
     expect(left(own)).toStrictEqual({ cpuTimeUs: 650, memoryBytes: 700 })
@@ -66,7 +66,7 @@ describe('what a lease has left (docs/semantics.md 10.6)', () => {
   })
 })
 
-describe('what a lease is held to (docs/semantics.md 10.5, 10.6)', () => {
+describe('the limits of a lease (docs/semantics.md 10.5, 10.6)', () => {
   const limits = { soft: { cpuTimeUs: 10 }, hard: { cpuTimeUs: 100, memoryBytes: 100, durationMs: 9 } }
   const promised = (cpuTimeUs: number | null, memoryBytes: number | null) =>
     limitsOf(usage({ promisedCpuUs: cpuTimeUs, promisedMemoryBytes: memoryBytes }, limits))

@@ -31,7 +31,7 @@ const failed = (message: string) => [
 const told = (ws: ReturnType<typeof running>) => ws.events.map(({ type, data }) => [type, data])
 const opened = (route: string) => circuit({ route, state: 'open', openedAt: now.leaseAt })
 
-describe('what a lease reports (docs/semantics.md 10.7)', () => {
+describe('the reports of a lease (docs/semantics.md 10.7)', () => {
   test('is kept as a row of its own, in whole numbers, and its progress with the lease', () => {
     const ws = running()
     const sample = { computeUs: 20_000.4, memoryBytes: 20_000_000.4, errorRate: 0.1, saturation: 0.2 }
@@ -72,7 +72,7 @@ describe('what a lease reports (docs/semantics.md 10.7)', () => {
     expect(ws.leases.changed.size).toBe(0)
   })
 
-  test('replaces what was said before, but for CPU time, which never falls', () => {
+  test('a report replaces the one before, except the CPU time, which never falls', () => {
     const before = usage({ computeUs: 10, memoryBytes: 20, errorRate: 0.1, saturation: 0.2, progress: 0.3 })
     const ws = running({ ...before, reports: 4 })
     say(ws, { computeUs: 9, memoryBytes: 19, errorRate: 0, saturation: 0 }, { heartbeat: true, share: 0 })
@@ -189,7 +189,7 @@ describe('the budget that a swarm shares (10.6)', () => {
     },
   )
 
-  test('who was promised a share answers for that alone, whatever others took', () => {
+  test('a task that was promised a share answers for that alone, whatever others took', () => {
     const ws = among({ promisedCpuUs: 10, promisedMemoryBytes: 10 }, swarm, {
       ...other,
       computeUs: 2_000,

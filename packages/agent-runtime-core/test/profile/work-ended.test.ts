@@ -27,14 +27,14 @@ const having = (row: UsageRow | undefined, rows: Rows = {}) =>
     ...rows,
   })
 
-describe('what a lease held is given back when it ends (docs/semantics.md 10.6, 10.7)', () => {
-  test('of work in no swarm nothing is kept', () => {
+describe('the amounts of a lease are given back when it ends (docs/semantics.md 10.6, 10.7)', () => {
+  test('work in no swarm leaves nothing behind', () => {
     const ws = having(usage(busy))
     leaseOver(ws, lease)
     expect([...ws.usages.changed]).toStrictEqual([[7, undefined]])
   })
 
-  test('of an agent its CPU time is kept, and what it said of its work: its next lease may be warned anew', () => {
+  test('the CPU time of an agent is kept, and its reports: its next lease may be warned again', () => {
     const ws = having(agent)
     leaseOver(ws, lease)
     expect(ws.usage(7)).toStrictEqual({
@@ -51,14 +51,14 @@ describe('what a lease held is given back when it ends (docs/semantics.md 10.6, 
   test.each([
     ['where others have some', usage({ task: 8 })],
     ['where nothing has', undefined],
-  ])('of work without a profile nothing is written, %s', (_, other) => {
+  ])('work without a profile writes nothing, %s', (_, other) => {
     const ws = having(other)
     leaseOver(ws, lease)
     expect(ws.usages.changed.size).toBe(0)
   })
 })
 
-describe('its route and its swarm hear how work ended (10.3, 10.6)', () => {
+describe('its route and its swarm learn how work ended (10.3, 10.6)', () => {
   const route = swarmRoute('s')
   const halfOpen = (of: string) =>
     circuit({ route: of, state: 'half_open', openedAt: 1, probeAt: now.leaseAt, probe: 7 })
@@ -86,7 +86,7 @@ describe('its route and its swarm hear how work ended (10.3, 10.6)', () => {
     expect([ws.circuit('work'), ws.circuit(route)]).toEqual([undefined, undefined])
   })
 
-  test('the probe of both circuits that fails opens both anew', () => {
+  test('the probe of both circuits that fails opens both again', () => {
     const ws = having(agent, probed)
     workEnded(ws, task, 'failure', true)
     expect([...ws.circuits.changed.values()]).toStrictEqual([failed('work'), failed(route)])
@@ -96,7 +96,7 @@ describe('its route and its swarm hear how work ended (10.3, 10.6)', () => {
     ['with a profile', usage(busy)],
     ['without one', undefined],
     ['without one, where others have some', usage({ task: 8 })],
-  ])('work in no swarm, %s, is told of to its route alone', (_, own) => {
+  ])('work in no swarm, %s, is reported to its route alone', (_, own) => {
     const ws = having(own, probed)
     workEnded(ws, task, 'failure', true)
     expect([...ws.circuits.changed.values()]).toStrictEqual([failed('work')])

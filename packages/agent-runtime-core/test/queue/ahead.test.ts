@@ -23,7 +23,7 @@ describe('the tasks before a queued one (docs/semantics.md C5, 11.2)', () => {
     expect(aheadByLane(own, streams)).toBe(8)
   })
 
-  test('of a higher tier all come before, of a lower one none', () => {
+  test('all tasks of a higher tier come before, none of a lower one', () => {
     const streams = [stream('own', 1), stream('high', 4), stream('low', 5)]
     const at = (tier: number) => ({ tier, time: 0 })
     const standings = new Map([
@@ -34,7 +34,7 @@ describe('the tasks before a queued one (docs/semantics.md C5, 11.2)', () => {
     expect(aheadByShares(own, streams, standings, 'dispatch')).toBe(4)
   })
 
-  test('what a client has in more urgent lanes is charged before its turn comes in this one', () => {
+  test('the tasks of a client in more urgent lanes are charged before its turn comes in this one', () => {
     const streams = [
       stream('own', 1),
       stream('other', 3, { laneRank: 0 }),
@@ -46,7 +46,7 @@ describe('the tasks before a queued one (docs/semantics.md C5, 11.2)', () => {
     expect(aheadByShares(own, streams, standings, 'dispatch')).toBe(3)
   })
 
-  test('of a client that has nothing queued are those whose turn comes before its own would', () => {
+  test('the tasks ahead of a client that has nothing queued are those whose turn comes before its own would', () => {
     const streams = [stream('other', 4), stream('unknown', 1)]
     const standings = new Map([
       ['own', { tier: 0, time: 15 }],

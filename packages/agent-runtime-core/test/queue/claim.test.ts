@@ -132,7 +132,7 @@ describe('a claim (docs/semantics.md 1.1, 1.4)', () => {
     [now.at, 0],
     [now.at - 1, 1],
     [now.at + 1, 0],
-  ])('of a task that could be claimed since %i, at 50000: it waited %i ms', (queuedAt, waitMs) => {
+  ])('a task that could be claimed since %i, at 50000, waited %i ms', (queuedAt, waitMs) => {
     const { ws, round } = roundOf(waiting([[stream, [queued(7, 1, { queuedAt })]]]), slots(1))
     round.run()
     expect(JSON.parse(ws.events[0]?.data ?? '{}')).toMatchObject({ waitMs })
@@ -201,7 +201,7 @@ describe('which worker (docs/semantics.md 3.1, 3.2)', () => {
     expect(round.grants.map(({ workerId }) => workerId)).toEqual(['every'])
   })
 
-  test('what no worker can take is not even looked for: no head is asked for', () => {
+  test('a task that no worker can take is not even looked for: no head is asked for', () => {
     const { round } = roundOf({ streams: [stream] }, [demander({ inFlight: 1 })])
     expect(round.run()).toBeUndefined()
   })
@@ -300,7 +300,7 @@ describe('which task (docs/semantics.md 3.3, 3.4)', () => {
     expect(started(round)).toEqual(order)
   })
 
-  test('what the tasks of a flush have changed counts: one that left the stream is no head of it', () => {
+  test('the changes of a flush count: a task that left the stream is no head of it', () => {
     const { ws, round } = roundOf(waiting([[stream, [1, 2, 3, 4, 5].map((id) => queued(id))]], {}), slots(9))
     ws.tasks.put(1, queued(1, 1, { state: 'canceled' }))
     ws.tasks.put(2, queued(2, 1, { dueAt: now.at + 1 }))
@@ -314,7 +314,7 @@ describe('which task (docs/semantics.md 3.3, 3.4)', () => {
     expect(ws.taken.get(1)).toBe(5)
   })
 
-  test('what was taken of the heads of a stream, or passed over for good, is told', () => {
+  test('a head of a stream that was taken, or passed over finally, is reported', () => {
     const taken = (tasks: readonly TaskRow[], depth: number, changed: readonly number[] = []) => {
       const { ws, round } = roundOf(
         { streams: [{ ...stream, depth }], heads: new Map([[1, all(tasks)]]) },
@@ -527,7 +527,7 @@ describe('preemption (docs/semantics.md 3.6)', () => {
     ])
   })
 
-  test('those asked before count', () => {
+  test('tasks that were asked before count', () => {
     const before = [held(52, 3, { yieldAskedAt: 5 }), held(50, 2)]
     expect(asked(preempted([[chat, [queued(1)]]], before))).toEqual([])
     expect(asked(preempted([[chat, [queued(1), queued(2)]]], before))).toEqual([[50, at]])
@@ -539,7 +539,7 @@ describe('preemption (docs/semantics.md 3.6)', () => {
     expect(asked(preempted([[lane(1, 1), [queued(1)]]], running))).toEqual([])
   })
 
-  test('nor an interactive task, nor one whose lease has ended', () => {
+  test('an interactive task does not yield, nor does one whose lease has ended', () => {
     const over = held(52, 3)
     const ws = preempted([[chat, [queued(1)]]], [held(50, 1), held(51, 3, { state: 'failed' })])
     expect(asked(ws)).toEqual([])
@@ -572,7 +572,7 @@ describe('preemption (docs/semantics.md 3.6)', () => {
     expect(asked(preempted([[chat, [queued(1)]]], [held(50, 2)], workers))).toEqual(is ? [[50, at]] : [])
   })
 
-  test('what nobody here runs makes nobody yield, nor does a stream that nobody waits in', () => {
+  test('a task that nobody here runs makes nobody yield, nor does a stream that nobody waits in', () => {
     const others = [
       [lane(4, 0, { type: 'nobody' }), [queued(3, 4)]],
       [lane(5, 0, { type: 'other' }), []],
@@ -589,7 +589,7 @@ describe('preemption (docs/semantics.md 3.6)', () => {
     expect(asked(ws)).toEqual([[51, at]])
   })
 
-  test('of two types that wait the slots of either are of use', () => {
+  test('the slots of either of two waiting types are of use', () => {
     const workers = [
       demander({ inFlight: 1 }),
       demander({ worker: 5, workerId: 'v', types: ['other'], inFlight: 1 }),
@@ -643,7 +643,7 @@ describe('preemption (docs/semantics.md 3.6)', () => {
     expect([29, 30, 49, 50, 70].map((max) => count({ tokensPerWindow: max }, 20))).toEqual([0, 1, 1, 2, 3])
   })
 
-  test('what was reserved at an earlier start is not asked for again; of an unknown head nothing is known', () => {
+  test('a reservation of an earlier start is not asked for again; nothing is known of an unknown head', () => {
     const limited = settings({
       preemption: true,
       quotaConfig: { models: { big: { tokensPerWindow: 20, onExceeded: 'defer' } } },
@@ -762,7 +762,7 @@ describe('where there are shares (docs/semantics.md 11)', () => {
   })
   const deferring = { maxInFlight: 1, onExceeded: 'defer' }
 
-  test('a client that a quota of its own holds back is told from one that waits at a shared one (11.3)', () => {
+  test('a client that a quota of its own holds back is set apart from one that waits at a shared one (11.3)', () => {
     const stalled = (clients: readonly string[], quotas: object) => {
       const { ws, claim } = shared(clients, 9, quotas)
       return [claim(), ['a', 'b'].filter((name) => ws.client(name).stalled).join('')]
@@ -774,7 +774,7 @@ describe('where there are shares (docs/semantics.md 11)', () => {
     expect(stalled(every, { models: { m: deferring }, clients: { a: deferring } })).toEqual(['a', ''])
     expect(stalled(['a', 'b', 'b'], { clients: { a: deferring } })).toEqual(['abb', ''])
   })
-  test('what a round has used up meanwhile counts: the quota that is shared says first who is held back', () => {
+  test('the usage of a round counts: the shared quota says first who is held back', () => {
     const { ws, claim } = shared(['a', 'a', 'b', 'b', 'b'], 9, {
       clients: { a: deferring },
       models: { m: { ...deferring, maxInFlight: 3 } },

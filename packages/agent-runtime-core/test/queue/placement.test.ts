@@ -83,7 +83,7 @@ describe('placement (docs/semantics.md 3.1, 3.2)', () => {
     expect(chosen([worker('a', { lastSeenAt: now - 30_000 })])).toBeUndefined()
   })
 
-  test('8.5 what a worker does not list stays for others', () => {
+  test('8.5 a type that a worker does not list stays for others', () => {
     const picky = worker('a', { types: ['mail', 'report'] })
     expect(chosen([picky], 'mail')).toBe('a')
     expect(chosen([picky], 'index')).toBeUndefined()
@@ -120,7 +120,7 @@ describe('placement (docs/semantics.md 3.1, 3.2)', () => {
     )
   })
 
-  test('3.2 whom nothing keeps from it is eligible, and nobody else', () => {
+  test('3.2 a task that nothing keeps from it is eligible, and no other one', () => {
     fc.assert(
       fc.property(someWorkers, (workers) => {
         for (const it of workers) {

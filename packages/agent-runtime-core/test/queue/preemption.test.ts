@@ -40,7 +40,7 @@ describe('preemption (docs/semantics.md 3.6)', () => {
     expect(asks(9, leases)).toEqual([3, 1, 4, 2])
   })
 
-  test('3.6 who was asked already counts, and is not asked again', () => {
+  test('3.6 a worker that was asked already counts, and is not asked again', () => {
     expect(asks(1, [lease(1, 'batch'), lease(2, 'batch', true)])).toEqual([])
     expect(asks(2, [lease(1, 'batch'), lease(2, 'batch', true)])).toEqual([1])
   })

@@ -13,13 +13,13 @@ describe('quarantine (docs/semantics.md 3.9)', () => {
     [6, 3],
     [9, 5],
     [1_000_000, 500_000],
-  ])('of maxCrashes %i, %i make a suspect', (maxCrashes, from) => {
+  ])('%i is suspect after maxCrashes %i: %i', (maxCrashes, from) => {
     expect(suspectFrom(maxCrashes)).toBe(from)
     expect(isSuspect({ crashes: from - 1 }, maxCrashes)).toBe(false)
     expect(isSuspect({ crashes: from }, maxCrashes)).toBe(true)
   })
 
-  test('whoever has lost no lease is none', () => {
+  test('a task that has lost no lease is not suspect', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_000 }), (maxCrashes) => {
         expect(isSuspect({ crashes: 0 }, maxCrashes)).toBe(false)

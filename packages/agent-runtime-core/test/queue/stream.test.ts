@@ -78,7 +78,7 @@ describe('streams (docs/semantics.md 3.4)', () => {
 describe('the queue (docs/semantics.md 2.2, 2.4)', () => {
   const queued = { ...task, state: 'queued', lease: null } as const
 
-  test('what may start counts in the depth, in the order in which it came', () => {
+  test('a task that may start counts in the depth, in its order', () => {
     const ws = workingSet({})
     enqueue(ws, { ...queued, id: 9 })
     enqueue(ws, { ...queued, id: 8 })
@@ -90,7 +90,7 @@ describe('the queue (docs/semantics.md 2.2, 2.4)', () => {
     expect([ws.depth, ws.delayed]).toEqual([4, 3])
   })
 
-  test('what is delayed counts beside it, and may not start', () => {
+  test('a delayed task counts beside it, and may not start', () => {
     const ws = workingSet({})
     const delayed = { ...queued, dueAt: now.at + 1 }
     enqueue(ws, delayed)
@@ -101,7 +101,7 @@ describe('the queue (docs/semantics.md 2.2, 2.4)', () => {
   })
 })
 
-describe('who holds a quota (docs/semantics.md 2.6)', () => {
+describe('the holders of a quota (docs/semantics.md 2.6)', () => {
   const quota = (key: string): QuotaRow => ({
     key,
     queued: 5,
@@ -134,7 +134,7 @@ describe('who holds a quota (docs/semantics.md 2.6)', () => {
     )
   })
 
-  test('what never queued holds none', () => {
+  test('a task that never queued holds none', () => {
     const ws = limited()
     hold(ws, { ...task, stream: null }, 'queued', 'none')
     expect([...ws.quotas.changed]).toEqual([])

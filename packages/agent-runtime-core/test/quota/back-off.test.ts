@@ -117,7 +117,7 @@ describe('a key that is blocked for the first time is counted from now on (docs/
     expect(ws.stream(3)).toMatchObject({ quotaKeys: [key], depth: 2 })
   })
 
-  test('what comes later holds it from its admission on', () => {
+  test('a later block holds it from its admission on', () => {
     const ws = workingSet({})
     refuse(ws, 30)
     const { sequence } = submitOne(ws, { type: 'work', lane: 'batch', input: '1', model: 'big' })

@@ -39,12 +39,12 @@ describe('which quotas a submission holds (docs/semantics.md 2.6, 2.8)', () => {
     quotas: new Map([[of, { ...quota, key: of, blockedUntil }]]),
   })
 
-  test('those that are limited, whether anything was counted for them or not', () => {
+  test('limited keys, whether anything was counted for them or not', () => {
     expect(held({}, big({ maxInFlight: 1 }))).toEqual([key])
     expect(held(limited, big({ maxInFlight: 1 }))).toEqual([key])
   })
 
-  test('those that a provider blocked once, also where that is over, and with no limit at all', () => {
+  test('keys that a provider blocked once, also where that is over, and with no limit at all', () => {
     expect(held(row(other, 1))).toEqual([other])
     expect(held(row(other, 1), big({ maxInFlight: 1 }))).toEqual([key, other])
     const ws = workingSet({})
@@ -94,7 +94,7 @@ describe('why a quota refuses a submission (docs/semantics.md C4, 2.8)', () => {
     expect(ask(having(before), big({ perWindow: 1 }))).toBeUndefined()
   })
 
-  test('of tokens, what fits into no window is refused for good; the last one that is left is there to take', () => {
+  test('tokens that fit into no window are refused, and no retry helps; the last one that is left is there to take', () => {
     const asked = (tokens: number) => ask(having(), big({ tokensPerWindow: 100 }), { tokens })
     const verdict = { by: 'quota', key, limit: 'tokensPerWindow', max: 100, value: 10 }
     expect(asked(90)).toBeUndefined()
@@ -110,7 +110,7 @@ describe('why a quota refuses a submission (docs/semantics.md C4, 2.8)', () => {
     })
   })
 
-  test('who says nothing of tokens asks for none', () => {
+  test('a task that names no tokens asks for none', () => {
     expect(ask(having({ windowTokens: 100 }), big({ tokensPerWindow: 100 }))).toBeUndefined()
   })
 
@@ -173,7 +173,7 @@ describe('why a quota refuses a submission (docs/semantics.md C4, 2.8)', () => {
     expect(ask(having({ blockedUntil: now.at }), its, more)).toBeUndefined()
   })
 
-  test('of one key it is what is short, then that it is blocked; of several keys the first', () => {
+  test('a key that is short comes before its block; among several keys the first', () => {
     const rows = having({ blockedUntil: now.at + 1 })
     expect(ask(rows, big({ maxInFlight: 3 }))?.verdict).toMatchObject(inFlight)
     const both = settings({ models: { big: { maxInFlight: 9 } }, tools: { web: { maxInFlight: 0 } } })
@@ -202,7 +202,7 @@ describe('a submission that is taken (docs/semantics.md 2.6, 2.8)', () => {
     ])
   })
 
-  test('a window that is over begins anew', () => {
+  test('a window that is over begins again', () => {
     const ws = workingSet(having(before), big({ perWindow: 9 }))
     takeQuotas(ws, { ...task, tokens: 5 }, [key])
     expect(ws.quota(key)).toStrictEqual({ ...quota, queued: 3, windowCount: 1, windowTokens: 5 })
@@ -292,7 +292,7 @@ describe('the room that is handed out to streams that wait for a slot (docs/sema
     expect([room.take(keyed, 9, 0), room.take(keyed, 9, 0)]).toEqual([0, 0])
   })
 
-  test('of tokens as many whole tasks as fit', () => {
+  test('as many whole tasks as there are tokens fit', () => {
     const room = roomIn(deferring({ tokensPerWindow: 100 }))
     expect(room.take(keyed, 1, 31)).toBe(1)
     expect(room.take(keyed, 9, 30)).toBe(1)
@@ -305,7 +305,7 @@ describe('the room that is handed out to streams that wait for a slot (docs/sema
   test.each([
     [now.at, 9],
     [now.at + 1, 0],
-  ])('of a key that is blocked until %i, at 50000: %i', (blockedUntil, count) => {
+  ])('a key that is blocked until %i, at 50000: %i', (blockedUntil, count) => {
     expect(roomIn(config, having({ blockedUntil })).take(keyed, 9, 0)).toBe(count)
     expect(roomIn(config, having({ blockedUntil })).take(keyed, 9, 1)).toBe(count)
   })

@@ -5,7 +5,7 @@ const now = Date.parse('2026-01-01T00:00:00Z')
 const refusal = (status: number, headers: Record<string, string>, more: object = {}) =>
   Object.assign(new Error('refused'), { status, headers }, more)
 
-describe('2.8 what an HTTP answer says of a rate limit', () => {
+describe('2.8 the rate limit in an HTTP answer', () => {
   test.each([
     [429, { 'retry-after': '7' }, 7_000],
     [429, { 'Retry-After': '0.5' }, 500],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { RateLimited, rateLimitIn } from '../../src/quota/rate-limited.ts'
 import { guarded } from '../guarded.ts'
 
-describe('what a provider refuses for now (docs/semantics.md 2.8)', () => {
+describe('the keys that a provider refuses for now (docs/semantics.md 2.8)', () => {
   test('has the quota keys of all that it names, and says for how long', () => {
     const error = new RateLimited({
       model: 'big',
@@ -63,7 +63,7 @@ describe('what a provider refuses for now (docs/semantics.md 2.8)', () => {
   })
 })
 
-describe('the rate limit that an error tells of', () => {
+describe('the rate limit that an error names', () => {
   const limit = new RateLimited({ retryAfterMs: 5 })
   const behind = (depth: number): Error =>
     depth === 0 ? limit : new Error(`level ${depth}`, { cause: behind(depth - 1) })

@@ -130,7 +130,7 @@ describe('quota (docs/semantics.md 2.6, 2.8, C4)', () => {
     expect(hasRoomAtDispatch(rule, used, 120_000, 100)).toBe(true)
   })
 
-  test('2.8 counting starts anew with a window and leaves the holders alone', () => {
+  test('2.8 counting starts again with a window and leaves the holders alone', () => {
     const first = countInWindow({ ...none, queued: 2, running: 1 }, 60_000, 10)
     expect(first).toEqual({
       queued: 2,
@@ -190,7 +190,7 @@ describe('quota (docs/semantics.md 2.6, 2.8, C4)', () => {
     )
   })
 
-  test('I19 whatever is asked, in whatever order, no window and no maximum is exceeded', () => {
+  test('I19 no order of requests exceeds a window or a maximum', () => {
     const rule = reject({ maxInFlight: 4, perWindow: 3, tokensPerWindow: 20 })
     const ask = fc.record({ at: fc.nat(200_000), tokens: fc.nat(12), leave: fc.boolean() })
     fc.assert(

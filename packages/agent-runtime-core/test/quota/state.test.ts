@@ -72,7 +72,7 @@ describe('a quota as it stands (docs/semantics.md 2.8)', () => {
   })
 })
 
-describe('what keeps a queued task from starting (docs/semantics.md 2.8, 3.7)', () => {
+describe('the reasons that keep a queued task from starting (docs/semantics.md 2.8, 3.7)', () => {
   test('nothing: there is room, or no rule', () => {
     expect(quotaObstacle(config, counters('model:slots'), at, 1e9)).toBeUndefined()
     expect(quotaObstacle(config, counters('model:tokens'), at, 40)).toBeUndefined()

@@ -22,7 +22,7 @@ const start = (change: Partial<PassStartCase>, crash: RecoveryChoice = 'restart'
   })
 
 describe('recovery: how a pass begins', () => {
-  test('14.3 what a task went back to the queue for without a failure is none', () => {
+  test('14.3 a return to the queue without a failure is none', () => {
     expect(pastFailure([])).toEqual({})
     expect(pastFailure([requeued(3, { attempt: 1, reason: 'yielded' })])).toEqual({})
     expect(start({})).toEqual({ as: 'run' })

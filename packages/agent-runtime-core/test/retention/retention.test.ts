@@ -31,7 +31,7 @@ const row = (more: Partial<PrunableRow> = {}): PrunableRow => ({
   ...more,
 })
 
-describe('what retention keeps (docs/semantics.md 6.6)', () => {
+describe('the tasks that retention keeps (docs/semantics.md 6.6)', () => {
   test('6.6 the defaults keep completed and canceled tasks for 7 days, and failed ones for 90', () => {
     const rules = rulesOf({})
     const verdicts = (ageMs: number) =>

@@ -48,7 +48,7 @@ describe('10.3 the circuit of a route', () => {
     expect(at(open, 30_000 + retryAfterMs - 2)).toMatchObject({ admitted: false })
   })
 
-  test('10.3 one that would let a probe through is told of as half open', () => {
+  test('10.3 a circuit that would let a probe through is reported as half open', () => {
     const stateAt = (it: typeof healthyCircuit, now: number) => circuitStateAt(it, now, settings)
     const open = scarred(healthyCircuit, 100, 0, settings)
     const { retryAfterMs } = at(open, 0) as { retryAfterMs: number }
@@ -58,7 +58,7 @@ describe('10.3 the circuit of a route', () => {
     expect(stateAt(probing(open, retryAfterMs), retryAfterMs)).toBe('half_open')
   })
 
-  test('10.3 a scar of 1 opens it anew once it would let a probe through, and not before', () => {
+  test('10.3 a scar of 1 opens it again once it would let a probe through, and not before', () => {
     const open = scarred(healthyCircuit, 1, 0, settings)
     expect(scarred(open, 1, 29_999, settings)).toMatchObject({ state: 'open', openedAt: 0 })
     expect(scarred(open, 0.9, 30_000, settings)).toMatchObject({ state: 'open', openedAt: 0 })
@@ -67,14 +67,14 @@ describe('10.3 the circuit of a route', () => {
     expect(at(anew, 59_999)).toMatchObject({ admitted: false, retryAfterMs: 1 })
   })
 
-  test('10.3 the probe’s success closes it, its failure opens it anew, a probe without an end leaves its place', () => {
+  test('10.3 the probe’s success closes it, its failure opens it again, a probe without an end leaves its place', () => {
     const half = probing(breached(healthyCircuit, 0), 30_000)
     expect(at(probed(half, 'success', 40_000), 40_000)).toEqual({ admitted: true, probe: false })
     expect(at(probed(half, 'failure', 40_000), 69_999)).toMatchObject({ admitted: false })
     expect(at(probed(half, 'none', 40_000), 40_000)).toEqual({ admitted: true, probe: true })
   })
 
-  test('10.3 what has healed and faded is forgotten', () => {
+  test('10.3 a route that has healed and faded is forgotten', () => {
     const well = probed(probing(scarred(healthyCircuit, 1, 0, settings), 30_000), 'success', 40_000)
     expect(isForgotten(well, 40_000)).toBe(false)
     expect(isForgotten(well, 80_000)).toBe(true)

@@ -129,7 +129,7 @@ describe('a route is unhealthy until something of it succeeds with the circuit c
     expect(written(faded)).toBeNull()
   })
 
-  test('what is known of no route is written of none', () => {
+  test('a route of which nothing is known is not written', () => {
     const ws = having()
     routeEnded(ws, 'work', 7, 'success')
     expect(ws.circuits.changed.size).toBe(0)
@@ -147,7 +147,7 @@ describe('scars and breaches (10.3)', () => {
     expect(written(ws)).toStrictEqual({ ...halfOpen, scar, scarAt: now.leaseAt, probe: 7 })
   })
 
-  test('one that reaches it opens the circuit anew and leaves the probe behind; so does a breach', () => {
+  test('a route that reaches it opens the circuit again and leaves the probe behind; so does a breach', () => {
     const ws = having({ ...halfOpen, probe: 7 })
     expect(leaveScar(ws, 'work', slow(1_000))).toBe(1)
     const opened = { ...halfOpen, state: 'open', openedAt: now.leaseAt, probeAt: null }
@@ -260,7 +260,7 @@ describe('un-leased work (10.1, C11)', () => {
     test.each([
       ['one that waits for un-leased work', halfOpen],
       ['one that would let a probe through', ready],
-    ])('opens %s anew, from now on', (_, before) => {
+    ])('it opens %s again, from now on', (_, before) => {
       const { outcome, row } = observe(before, slow)
       expect(row).toStrictEqual({
         ...circuit({ state: 'open', openedAt: now.leaseAt }),

@@ -25,7 +25,7 @@ const record = {
   running: 0,
 }
 
-test('a client as a person reads it: what is kept in millionths is told in units', () => {
+test('a client as a person reads it: amounts that are kept in millionths are reported in units', () => {
   const row: ClientRow = {
     ...ada,
     credits: 1.5 * MICRO,
@@ -49,7 +49,7 @@ test('a client as a person reads it: what is kept in millionths is told in units
 describe.each([
   ['no shares', config],
   ['shares', shared],
-])('what a client is told to be, where there are %s (docs/semantics.md 11.1)', (_, settings) => {
+])('the terms that a client gets, where there are %s (docs/semantics.md 11.1)', (_, settings) => {
   test('stands in its row and its answer; what is left out stays', () => {
     const ws = having({ spent: MICRO }, settings)
     expect(put(ws, { credits: 2.000_000_4 })).toStrictEqual({
@@ -107,7 +107,7 @@ describe('a client that is removed', () => {
     expect(ws.clients.get('ada')).toMatchObject(counts)
   })
 
-  test('stays while it has tasks that are not due yet, and hears how many', () => {
+  test('a client stays while it has tasks that are not due yet, and learns how many', () => {
     const streams = [
       { ...stream, client: 'ada', delayed: 2 },
       { ...stream, id: 4, key: 'other', client: 'ada', delayed: 1 },

@@ -15,8 +15,8 @@ const ofM = { model: 'm' }
 /** The pool of those whose tasks are all of the model `m`. */
 const poolOfM = '["model:m"]'
 
-describe('who is served (docs/semantics.md 11.2, 11.4)', () => {
-  test('the place is told when a slot is free; of clients that are level the one goes first whose next task is older', () => {
+describe('the client that is served (docs/semantics.md 11.2, 11.4)', () => {
+  test('the place is fixed when a slot is free; among level clients the one goes first whose next task is older', () => {
     const store = new SharedStore()
     store.submit('AAAAAB')
     expect(store.served()).toBe('ABAAAA')
@@ -50,7 +50,7 @@ describe('who is served (docs/semantics.md 11.2, 11.4)', () => {
     expect(order('weighted')).toEqual(['MCCCCMCC', 2, 1.5])
   })
 
-  test('who is told another tier, or other credits, stands where it belongs at once', () => {
+  test('a client that gets another tier, or other credits, stands where it belongs at once', () => {
     const store = new SharedStore()
     store.submit('AAABBB')
     store.put('B', { tier: 'contracted' })
@@ -87,10 +87,10 @@ describe('who is served (docs/semantics.md 11.2, 11.4)', () => {
   })
 })
 
-describe('where places are told when tasks are queued (docs/semantics.md 11.2)', () => {
+describe('where places are fixed when tasks are queued (docs/semantics.md 11.2)', () => {
   const enqueue = { keying: 'enqueue' }
 
-  test('what comes later stands behind, whoever was served less', () => {
+  test('a later client stands behind, whoever was served less', () => {
     const store = new SharedStore(enqueue)
     store.submit('AAAAAB')
     expect(store.served()).toBe('AAAAAB')
@@ -145,13 +145,13 @@ describe('where places are told when tasks are queued (docs/semantics.md 11.2)',
     ])
   })
 
-  test('where it is told at dispatch no place is kept', () => {
+  test('where the place is fixed at dispatch no place is kept', () => {
     const store = new SharedStore()
     store.submit('A')
     expect(store.first('A', 'queued').account).toBeNull()
   })
 
-  test('who is held back by quotas is not told from others, nor where all begin at nothing', () => {
+  test('a client that is held back by quotas is not set apart, nor where all begin at nothing', () => {
     for (const shares of [enqueue, { placement: 'zero' }]) {
       const store = limited({ maxInFlight: 1 }, shares)
       store.submit('AA', ofM)
@@ -192,7 +192,7 @@ describe('where a client begins (docs/semantics.md 11.3)', () => {
     expect(store.times('C')).toEqual([0])
   })
 
-  test('those of its tier count', () => {
+  test('clients of its tier count', () => {
     const order = (tierPolicy: string) => {
       const store = new SharedStore({ tierPolicy })
       store.submit('AAA')
@@ -226,7 +226,7 @@ describe('where a client begins (docs/semantics.md 11.3)', () => {
   })
 })
 
-describe('what a task costs (docs/semantics.md 11.1, 11.5)', () => {
+describe('the cost of a task (docs/semantics.md 11.1, 11.5)', () => {
   /** What a task of this cost adds, and where its client stands once it is over. */
   const played = (cost: number, used: number | undefined, shares: object = {}, credits = 1_000) => {
     const store = new SharedStore(shares)
@@ -255,7 +255,7 @@ describe('what a task costs (docs/semantics.md 11.1, 11.5)', () => {
     expect(played(30, undefined, { ledger: true }, 100)).toEqual([300, 300, 30, 70])
   })
 
-  test('the rate is that of its start; where that cannot be told, the present one', () => {
+  test('the rate is that of its start; if that is unknown, the present one', () => {
     const late = (cost: number) => {
       const store = new SharedStore()
       store.put('A', { credits: 1e9 })
@@ -347,7 +347,7 @@ describe('times that rise above 2^52 millionths (docs/semantics.md 11.1, 11.2)',
     ])
   })
 
-  test('those above the cut are level with it', () => {
+  test('clients above the cut are level with it', () => {
     const store = new SharedStore()
     store.submit('ABC')
     set(store, 'B', most - 3)
@@ -383,7 +383,7 @@ describe('times that rise above 2^52 millionths (docs/semantics.md 11.1, 11.2)',
     ])
   })
 
-  test('where places are told when tasks are queued they stop, and come down once nothing is under way', () => {
+  test('where places are fixed when tasks are queued they stop, and come down once nothing is under way', () => {
     const store = new SharedStore({ keying: 'enqueue' })
     store.submit('AAB')
     set(store, 'A', most + 9, 5)
@@ -403,7 +403,7 @@ describe('times that rise above 2^52 millionths (docs/semantics.md 11.1, 11.2)',
   })
 })
 
-describe('what is known of clients', () => {
+describe('the known clients', () => {
   test('a new one has 1000 credits and nothing else', () => {
     expect(newClient(3, 'ada')).toStrictEqual({
       id: 3,
@@ -421,7 +421,7 @@ describe('what is known of clients', () => {
     })
   })
 
-  test('whoever is new is one more than there are', () => {
+  test('a new client is one more than there are', () => {
     const store = new SharedStore()
     store.submit('AB')
     const ws = store.workingSet()
@@ -482,7 +482,7 @@ describe('clients that quotas hold back (docs/semantics.md 11.3)', () => {
     expect(store.client('A')).toMatchObject({ pool: OPEN, floor: 3 * MICRO })
   })
 
-  test('who was ahead stays there', () => {
+  test('a client that was ahead stays there', () => {
     const store = limited({ maxInFlight: 1 })
     store.submit('AAA', { ...ofM, cost: 9 })
     store.submit('BBBBBBB')
@@ -528,7 +528,7 @@ describe('clients that quotas hold back (docs/semantics.md 11.3)', () => {
     expect(store.times('AB')).toEqual([7, 8])
   })
 
-  test('those of one pool stay as far apart as they are', () => {
+  test('clients of one pool stay as far apart as they are', () => {
     const store = limited({ maxInFlight: 1 })
     store.put('X', { credits: 4_000 })
     store.submit('XXXXXXYYY', ofM)
@@ -542,7 +542,7 @@ describe('clients that quotas hold back (docs/semantics.md 11.3)', () => {
     expect(store.times('XYZ')).toEqual([9.5, 10.25, 9.25])
   })
 
-  test('one that comes to them is placed beside the active, and so are they', () => {
+  test('a client that joins them is placed beside the active ones, and so are they', () => {
     const store = held()
     store.submit('BBBBB')
     store.served(3)
@@ -571,7 +571,7 @@ describe('clients that quotas hold back (docs/semantics.md 11.3)', () => {
     expect(store.times('AC')).toEqual([1, 1])
   })
 
-  test('what changes of one in a pool that went on is told by the clock of that pool', () => {
+  test('a change of a client in a pool that went on is timed by the clock of that pool', () => {
     const store = limited({ maxInFlight: 2 })
     store.submit('AAAAAA', ofM)
     expect(store.claim(9)).toBe('AA')
@@ -610,7 +610,7 @@ describe('clients that quotas hold back (docs/semantics.md 11.3)', () => {
     expect(store.times('ABCD')).toEqual([6, 6, 2.5, 2.25])
   })
 
-  test('a pool that nobody is in any more is forgotten, and begins anew', () => {
+  test('a pool without clients is forgotten, and begins again', () => {
     const store = held()
     store.cancel('A')
     expect(store.pool(poolOfM)).toBeUndefined()
@@ -711,7 +711,7 @@ describe('reputation in the schedule (docs/semantics.md 11.6)', () => {
   })
 })
 
-describe('what another process has written of a client', () => {
+describe('the changes that another process has written of a client', () => {
   test('is taken as it is, beside what is under way here', () => {
     const store = limited({ maxInFlight: 1 })
     store.submit('AA', ofM)

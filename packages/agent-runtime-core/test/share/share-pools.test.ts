@@ -168,7 +168,7 @@ describe('a pool that is held goes on (docs/semantics.md 11.3)', () => {
   })
 })
 
-describe('who comes into a pool, and who leaves it', () => {
+describe('a client that comes into a pool, and one that leaves it', () => {
   test('the one that is always open counts nobody; another is forgotten with the last', () => {
     const pools = poolsWith(client('a', { time: 2 }))
     expect(pools.any).toBe(true)
@@ -233,7 +233,7 @@ describe('who comes into a pool, and who leaves it', () => {
     expect(standing(pools, 'm')).toEqual({ waiting: ['', 'c:6'], busy: ['', 'c:6'] })
   })
 
-  test('what stays where it is writes nothing', () => {
+  test('a client that stays where it is writes nothing', () => {
     const row = open('a', { time: 3 })
     const pools = poolsWith(row)
     pools.move(row, { ...row, credits: 5, queued: 7, running: 2 })

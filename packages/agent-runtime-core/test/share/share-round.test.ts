@@ -17,7 +17,7 @@ describe('which task comes next where there are shares (docs/semantics.md C5)', 
     expect(store.served()).toBe('MCNMMCC')
   })
 
-  test('of several groups of one lane the first of all, whatever their quotas', () => {
+  test('the first of all goes among several groups of one lane, whatever their quotas', () => {
     const store = new SharedStore({}, { quotaConfig: { models: { m: { maxInFlight: 9, ...defer } } } })
     store.submit('AB', { model: 'm' })
     store.submit('CA')
@@ -78,7 +78,7 @@ describe('a client that is held back no more (docs/semantics.md 11.3)', () => {
   )
 })
 
-describe('what is held back as a round ends (docs/semantics.md 11.3)', () => {
+describe('the clients that are held back as a round ends (docs/semantics.md 11.3)', () => {
   const stalledOf = (store: SharedStore, names: string) =>
     Array.from(names)
       .filter((name) => store.client(name).stalled)
@@ -132,7 +132,7 @@ describe('what is held back as a round ends (docs/semantics.md 11.3)', () => {
     expect([held(8), held(9)]).toEqual([false, true])
   })
 
-  test('nobody where places are told when tasks are queued, nor where all begin at nothing', () => {
+  test('nobody where places are fixed when tasks are queued, nor where all begin at nothing', () => {
     for (const shares of [{ keying: 'enqueue' }, { placement: 'zero' }]) {
       const store = new SharedStore(shares, { quotaConfig: { clients: { S: { maxInFlight: 1, ...defer } } } })
       store.submit('SS')
@@ -233,7 +233,7 @@ describe('waiting lifts the oldest of a group (docs/semantics.md C5)', () => {
     expect(store.claim(9)).toBe('NA')
   })
 
-  test('nor does what came of its client since: one of another that waited is lifted', () => {
+  test('a later end of its client changes nothing: a client of another that waited is lifted', () => {
     const store = aging()
     store.submit('AB', lane('batch'))
     later(store, 2_500).submit('A', lane('batch'))
@@ -316,7 +316,7 @@ describe('heads that are not known yet where there are shares (docs/semantics.md
     expect([most?.length, most?.at(0), most?.at(-1)]).toEqual([64, 0, 63])
   })
 
-  test('those that are known are passed over, and no more than 128 are looked at for that', () => {
+  test('known tasks are passed over, and no more than 128 are looked at for that', () => {
     expect(asked(5, (n) => n === 1 || n === 3)).toEqual([0, 2, 4])
     expect(asked(140, (n) => n > 0 && n < 127)).toEqual([0, 127])
     expect(asked(140, (n) => n > 0 && n < 128)).toEqual([0])
@@ -360,7 +360,7 @@ describe('heads that are not known yet where there are shares (docs/semantics.md
     expect(round.grants.map(({ task }) => ws.stream(task.stream ?? 0).client).join('')).toBe('ABA')
   })
 
-  test('what was queued before places were told stands where its stream does', () => {
+  test('a task that was queued before places were fixed stands where its stream does', () => {
     const before = new SharedStore()
     before.submit('AB')
     const store = new SharedStore({ keying: 'enqueue' })

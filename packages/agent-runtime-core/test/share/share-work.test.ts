@@ -183,7 +183,7 @@ const sizes = [
   { clients: 10_000, tasks: 100_000 },
 ]
 
-describe('what a flush looks at where there are shares (docs/semantics.md 11.7)', () => {
+describe('the rows that a flush looks at where there are shares (docs/semantics.md 11.7)', () => {
   const cases: (readonly [what: string, kind: Kind, flush: (ws: WorkingSet) => void])[] = [
     ['a claim', {}, claim('c0')],
     ['a submission of a new client', {}, submit('new')],

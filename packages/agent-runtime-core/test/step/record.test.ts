@@ -115,7 +115,7 @@ describe('a step that has returned (docs/semantics.md 7.1, 7.2)', () => {
 })
 
 describe('a step whose key has a memo (docs/semantics.md 7.1)', () => {
-  test('of this very flush is answered by it, whatever else was written beside it', () => {
+  test('a row of this very flush is answered by it, whatever else was written beside it', () => {
     const ws = running({
       tasks: [task, { ...task, id: 8, lease: 5 }],
       leases: [lease, { ...lease, id: 5, task: 8 }],
@@ -130,7 +130,7 @@ describe('a step whose key has a memo (docs/semantics.md 7.1)', () => {
     expect(ws.task(7)?.steps).toBe(2)
   })
 
-  test('of this flush that is large is answered with the whole of it', () => {
+  test('a large row of this flush is answered as a whole', () => {
     const { config: small } = parseExecutionConfig({ maxInlineBytes: 1_024 })
     const ws = running({}, small)
     const large = JSON.stringify('x'.repeat(2_000))
@@ -151,7 +151,7 @@ describe('a step whose key has a memo (docs/semantics.md 7.1)', () => {
     expect([ws.events, [...ws.tasks.changed]]).toEqual([[], []])
   })
 
-  test('that a rejection has voided is recorded anew (12.2)', () => {
+  test('a step that a rejection has voided is recorded again (12.2)', () => {
     const ws = running({ memos: new Map([[7, new Map([['a', 0]])]]) })
     expect(record(ws)).toStrictEqual({ fenced: 'ok' })
     expect(ws.memos.get(7)?.get('a')).toBe(3)
@@ -193,7 +193,7 @@ describe('a step that has failed (docs/semantics.md 7.2, 7.7)', () => {
     expect(ws.task(7)).toMatchObject({ state: 'running', steps: 0, seq: 3, account: null })
   })
 
-  test('what its try charged beyond the estimate counts in the quota, and its provider is heeded (2.8)', () => {
+  test('a charge of its try beyond the estimate counts in the quota, and its provider is heeded (2.8)', () => {
     const ws = running(limited, counting)
     fail(ws, { charged, retry: 2, backOff: { keys: [quota.key], retryAfterMs: 30 } })
     expect(ws.events[0]?.data).toBe(
@@ -203,7 +203,7 @@ describe('a step that has failed (docs/semantics.md 7.2, 7.7)', () => {
     expect(ws.task(7)?.account?.used).toStrictEqual(charged)
   })
 
-  test('what stood beside it goes with it: waits are dropped, children canceled and told of (5.5)', () => {
+  test('the work beside it goes with it: waits are dropped, children canceled and reported (5.5)', () => {
     const ws = running(branches)
     fail(ws, { drops: ['rest'], dropsChildren: ['c9'] })
     expect(told(ws)).toEqual([
@@ -225,7 +225,7 @@ describe('a step that has failed (docs/semantics.md 7.2, 7.7)', () => {
   })
 })
 
-test('of checkpoints the newest stays, and its event keeps hash and size', () => {
+test('the newest checkpoint stays, and its event keeps hash and size', () => {
   const ws = running()
   checkpoint(ws, { leaseId, data: '1' })
   expect(checkpoint(ws, { leaseId, data: '"two"' })).toBe('ok')

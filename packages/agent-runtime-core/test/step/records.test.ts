@@ -6,7 +6,7 @@ const child = { key: 'a', position: 0, taskId: 't1', type: 'work', policy: 'canc
 const step = { key: 'a', position: 0, result: '1', seq: 1, at: 0.5, durationMs: 0 }
 const whole = { ...step, inputHash: 'af', branchKeys: ['b'], nested: true }
 
-describe('what a parent and a handler remember', () => {
+describe('the memory of a parent and a handler', () => {
   test.each([
     ['a child', ChildRecord, child],
     ['a child far on', ChildRecord, { ...child, position: 9, policy: 'abandon', seq: 90 }],

@@ -117,7 +117,7 @@ describe('the ids of a store in its third incarnation (docs/reliability.md D25)'
       expect(codec.leaseNumber(lost)).toBeUndefined()
   })
 
-  test('begin anew above what each had, and end with what it had', () => {
+  test('counters begin again above the earlier ones, and end with them', () => {
     const bounds = [10, 11, 12, 13].map((number) =>
       createIdCodec(third, [first, second]).task(number).slice(0, 23),
     )

@@ -79,7 +79,7 @@ describe('admission (docs/semantics.md 2.1, 2.2, 2.4)', () => {
     })
   })
 
-  test('2.1 what the front door found wrong comes before the depth, the depth before the quota', () => {
+  test('2.1 a fault that the front door found comes before the depth, the depth before the quota', () => {
     const refused = { reason: 'unknown_task_type', message: 'no such type' } as const
     const exceededQuota = () => full('model:big')
     expect(decideAdmission(at(1_000, 'batch', { refused, exceededQuota }))).toEqual({

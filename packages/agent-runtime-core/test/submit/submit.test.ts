@@ -175,7 +175,7 @@ describe('a submission that is taken (docs/semantics.md 1.1, 2.2)', () => {
     expect(of('other')).toEqual([0, 0, 0, 0, []])
   })
 
-  test('what its caller runs is not queued, and comes in whatever the depth (10.1)', () => {
+  test('a task that its caller runs is not queued, and comes in whatever the depth (10.1)', () => {
     const full = settings({ queueDepthLimit: 3, batchBackpressureThreshold: 3 })
     expect(admit({}, {}, full).receipt).toMatchObject({ reason: 'queue_full' })
     const { ws, receipt } = admit({ held: true }, {}, full)
@@ -183,7 +183,7 @@ describe('a submission that is taken (docs/semantics.md 1.1, 2.2)', () => {
     expect([ws.depth, [...ws.queued]]).toEqual([3, []])
   })
 
-  test('of many each is decided on what those before it have left (2.2)', () => {
+  test('each of many is decided on the room that those before it have left (2.2)', () => {
     const ws = workingSet({}, settings({ queueDepthLimit: 5, batchBackpressureThreshold: 4 }))
     const lanes = ['batch', 'batch', 'normal', 'normal'] as const
     const receipts = submit(
@@ -267,7 +267,7 @@ describe('a submission that was made before (docs/semantics.md 2.7, 12.0)', () =
     })
   })
 
-  test('what the front door found wrong comes before both (2.1)', () => {
+  test('a fault that the front door found comes before both (2.1)', () => {
     const refused = { reason: 'invalid_payload', message: 'no "a"' } as const
     const { receipt } = admit({ idempotencyKey: 'k', refused }, bound('other'))
     expect(receipt).toMatchObject({ accepted: false, sequence: 100, reason: 'invalid_payload' })
@@ -463,7 +463,7 @@ describe('a submission below a task (docs/semantics.md 5.5, 11.5)', () => {
     expect(below({}, 10).receipt).toMatchObject({ accepted: false, reason: 'budget_exceeded' })
   })
 
-  test('is refused for good where it wants the only place of its parent (C4)', () => {
+  test('a child that wants the only place of its parent is refused, and no retry helps (C4)', () => {
     const limited = settings({ quotaConfig: { models: { big: { maxInFlight: 1 } } } })
     const rows: Rows = {
       tasks: [task],

@@ -23,7 +23,7 @@ const failed: RestartCase = {
   now: 1_000,
 }
 
-describe('what a supervisor does about the end of a child', () => {
+describe('the decision of a supervisor about the end of a child', () => {
   test.each([
     ['one_for_one', [], ['b']],
     ['one_for_all', ['d', 'c', 'a'], ['a', 'b', 'c', 'd']],

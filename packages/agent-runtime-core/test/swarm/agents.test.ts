@@ -147,7 +147,7 @@ describe('agents come and go (10.6)', () => {
     })
   })
 
-  test('what is in no swarm that is there, and what has no profile, is no agent', () => {
+  test('a task without a swarm that is there, or without a profile, is no agent', () => {
     const ws = among()
     joinSwarm(ws, { type: 'work', lane: 'batch', input: '1', profile }, 10)
     joinSwarm(ws, { ...submission, swarm: 'gone' }, 10)
@@ -163,11 +163,11 @@ describe('agents come and go (10.6)', () => {
     expect([...ws.swarms.changed.values()]).toStrictEqual([{ ...swarm, spentUs: 300 }])
   })
 
-  test('of the budget is left what was not spent, used or promised', () => {
+  test('the rest of the budget is the part that was not spent, used or promised', () => {
     expect(restOf(among(), swarm)).toStrictEqual({ cpuTimeUs: 700, memoryBytes: 700 })
   })
 })
 
-test('a pressure is told with three digits', () => {
+test('a pressure is reported with three digits', () => {
   expect([shown(0.8), shown(0.12345)]).toEqual(['0.800', '0.123'])
 })

@@ -41,7 +41,7 @@ describe('a swarm is made once (docs/semantics.md 10.6)', () => {
     ])
   })
 
-  test('the same terms join it, other terms are told what stands; neither changes it', () => {
+  test('the same terms join it, other terms get the existing ones; neither changes it', () => {
     const ws = among(1)
     expect(put(ws, swarm)).toStrictEqual({ as: 'joined' })
     expect(put(ws, { ...swarm, terms: { ...swarm.terms, maxAgents: 3 } })).toStrictEqual({

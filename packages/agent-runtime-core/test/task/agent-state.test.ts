@@ -80,7 +80,7 @@ describe('a task as an agent (docs/semantics.md 12.0)', () => {
     for (const move of addedAgentMoves) expect(move.why).not.toBe('')
   })
 
-  test('12.0 every move of the paper is made, but for those that are refused; every added one is made', () => {
+  test('12.0 every move of the paper is made, except the refused ones; every added one is made', () => {
     const refused = new Set(refusedAgentMoves.map(text))
     expect(paperAgentMoves.map(text).filter((move) => !made.has(move) && !refused.has(move))).toEqual([])
     expect([...refused].filter((move) => made.has(move))).toEqual([])

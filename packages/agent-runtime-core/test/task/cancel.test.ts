@@ -65,7 +65,7 @@ describe('a task that is canceled (docs/semantics.md 5.1, 5.2)', () => {
     expect(ws.task(7)?.dueAt).toBeNull()
   })
 
-  test('one that runs loses its lease and its slot in the same commit, and its holder is told why', () => {
+  test('a running task loses its lease and its slot in the same commit, and its holder learns why', () => {
     const ws = workingSet(rows(task))
     cancel(ws, { taskId: ids.task(7), reason: 'no "use"' })
     const leaseId = ids.lease(3)
@@ -164,7 +164,7 @@ describe('a task that ends takes its children with it (docs/semantics.md 5.5)', 
     expect(ws.child(7, 'c9')?.task).toBe(9)
   })
 
-  test('one that ends by itself, its parent hears of with the reason', () => {
+  test('a task that ends by itself is reported to its parent with the reason', () => {
     const ws = workingSet(rows)
     cancel(ws, { taskId: ids.task(10), reason: 'enough' })
     expect(told(ws)).toEqual([
@@ -197,7 +197,7 @@ describe('a task that ends takes its children with it (docs/semantics.md 5.5)', 
     expect([...ws.childrenOf(task).keys()]).toEqual([9])
   })
 
-  test('of those that are dropped what is over stays as it is', () => {
+  test('an ended child among the dropped ones stays as it is', () => {
     const ws = workingSet({ ...rows, tasks: [task, { ...below(8, 7), state: 'completed' }] })
     dropChildren(ws, [childRow(7, 8, { state: 'closed' })])
     expect([ws.events, ws.task(8)?.state, ws.child(7, 'c8')]).toEqual([[], 'completed', undefined])

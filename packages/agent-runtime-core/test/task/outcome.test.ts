@@ -36,7 +36,7 @@ describe('outcome', () => {
     expect(decideOutcome(threw, afterTwoCrashes)).toEqual({ as: 'retry', error, delayMs: 1_000 })
   })
 
-  test('2.8 what a provider refused is tried again when it said, whatever the policy; 100 ms is the least', () => {
+  test('2.8 a call that a provider refused is tried again at the time that it named, whatever the policy; 100 ms is the least', () => {
     const refused = (retryAfterMs: number) => ({ ...threw, rateLimit: new RateLimited({ retryAfterMs }) })
     expect(decideOutcome(refused(5_000), first)).toEqual({ as: 'rate_limited', error, delayMs: 5_000 })
     expect(decideOutcome(refused(0), { ...first, ...thrice, attempt: 3 })).toEqual({
@@ -73,7 +73,7 @@ describe('outcome', () => {
     })
   })
 
-  test('7.7 so is an error that tells the end of a wait: every try would be told the same', () => {
+  test('7.7 an error that reports the end of a wait is final, too: every try would get the same', () => {
     expect(decideOutcome({ ...threw, waits: ['go'] }, { ...first, ...thrice })).toEqual({
       as: 'failed',
       kind: 'error',
@@ -83,7 +83,7 @@ describe('outcome', () => {
   })
 
   test.each(['schema_mismatch', 'budget_exceeded', 'limit_exceeded'] as const)(
-    'what the runtime ended as %s is never retried',
+    'a task that the runtime ended as %s is never retried',
     (kind) => {
       expect(decideOutcome({ as: 'stopped', kind, error }, { ...first, ...thrice })).toEqual({
         as: 'failed',

@@ -239,7 +239,7 @@ describe('the same settlement again (docs/semantics.md 4.4)', () => {
     expect(end(ws, failed)).toBe('ok')
   })
 
-  test('it is told by the event that ended its own lease, not by another of this flush', () => {
+  test('a stale holder learns the event that ended its own lease, not another of this flush', () => {
     const ws = running({
       tasks: [task, { ...task, id: 8, lease: 4 }],
       leases: [lease, { ...lease, id: 4, task: 8 }],
@@ -263,7 +263,7 @@ describe('the same settlement again (docs/semantics.md 4.4)', () => {
       events: new Map(Object.entries(events)),
     })
 
-  test('it is told by what was committed before', () => {
+  test('a stale holder learns it from a committed event', () => {
     const ws = over({ '7:3': '{"output":{"a":1}}', '7:2': '{"output":2}' })
     expect(end(ws, completed)).toBe('ok')
     expect(end(ws, { as: 'completed', output: '2' })).toBe('stale')
@@ -284,7 +284,7 @@ describe('the same settlement again (docs/semantics.md 4.4)', () => {
   })
 })
 
-describe('what a settlement charges (docs/semantics.md 2.8, 11.5)', () => {
+describe('the charges of a settlement (docs/semantics.md 2.8, 11.5)', () => {
   const drawing: TaskRow = { ...task, budget: 7 }
   const own = (limits: BudgetSum, used = 0): Rows => ({
     tasks: [drawing],
@@ -321,7 +321,7 @@ describe('what a settlement charges (docs/semantics.md 2.8, 11.5)', () => {
     expect(data.error.details).not.toHaveProperty('output')
   })
 
-  test('what fails of its own accord keeps its own error, whatever line it crosses', () => {
+  test('a task that fails of its own accord keeps its own error, whatever line it crosses', () => {
     const ws = running(own({ tokens: 1 }))
     end(ws, failed, { charged: tokens(2) })
     expect(JSON.parse(ws.events[0]?.data ?? '{}')).toMatchObject({ kind: 'error', error: { message: 'no' } })
@@ -331,7 +331,7 @@ describe('what a settlement charges (docs/semantics.md 2.8, 11.5)', () => {
   test.each([
     ['while something is left, ends as it says', 9, 'error'],
     ['when nothing is, ends as at the hard line, its error as the cause', 10, 'budget_exceeded'],
-  ])('what fails for want of a budget, %s', (_, used, kind) => {
+  ])('a task that fails because its budget is used up, %s', (_, used, kind) => {
     const ws = running(own({ tokens: 10 }, used))
     end(ws, { ...failed, spent: true, waits: ['w'] })
     expect(JSON.parse(ws.events[0]?.data ?? '{}')).toMatchObject({
@@ -344,7 +344,7 @@ describe('what a settlement charges (docs/semantics.md 2.8, 11.5)', () => {
     expect(JSON.parse(silent.events[0]?.data ?? '{}')).toMatchObject({ kind: 'error' })
   })
 
-  test('a line above it that it crosses ends the task of that budget; it has come to its own end', () => {
+  test('a line above it that it crosses ends the task of that budget; its own end stays', () => {
     const parent: TaskRow = {
       ...task,
       id: 6,
@@ -479,7 +479,7 @@ describe('a lease whose holder is gone (docs/semantics.md C7, C8, C17)', () => {
   })
 })
 
-test('what the runtime ends by a rule of its own fails, its lease with it (docs/semantics.md 1.1)', () => {
+test('a task that the runtime ends by a rule of its own fails, its lease with it (docs/semantics.md 1.1)', () => {
   const ws = running()
   failHeld(ws, { task, lease }, 'timeout', error)
   expect(said(ws)).toEqual([

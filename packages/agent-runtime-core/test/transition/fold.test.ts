@@ -258,13 +258,13 @@ const apply = (kind: WriteKind) => {
 }
 
 describe('an operation of a flush', () => {
-  test.each(kinds)('%s is done, answered and told', (kind) => {
+  test.each(kinds)('%s is done, answered and reported', (kind) => {
     const { ws, given, outcome, told } = apply(kind)
     expect([given]).toMatchObject([outcome])
     expect(ws.events.map(({ type }) => type)).toEqual(told)
   })
 
-  test('of which nothing is told leaves its row', () => {
+  test('a change of which nothing is reported leaves its row', () => {
     expect(apply('progress').ws.lease(3)?.progress).toBe('0.5')
     expect(apply('appendOutput').ws.outputs).toMatchObject([{ task: 7, data: '1' }])
     expect([...apply('registerWorkers').ws.workers.changed.values()]).toMatchObject([{ workerId: 'v' }])
@@ -293,7 +293,7 @@ describe('the order of a flush: what frees slots comes before what fills them (d
     expect(lastRank).toBe(4)
   })
 
-  test('what a holder says of its lease is first, in the order in which it says it', () => {
+  test('the writes of a holder about its lease come first, in their order', () => {
     const ofLease = kinds.filter((kind) => 'leaseId' in operations[kind][0])
     const later = ofLease.filter((kind) => flushRank[kind] !== 1)
     // These two are said of leases that may have ended.
@@ -308,7 +308,7 @@ describe('the order of a flush: what frees slots comes before what fills them (d
     expect(kinds.filter((kind) => flushRank[kind] === lastRank)).toEqual(['prune', 'claimTask', 'startLease'])
   })
 
-  test('what came is folded by rank, and within a rank as it came', () => {
+  test('arrivals are folded by rank, and within a rank in their order', () => {
     const came = (['submit', 'startLease', 'settle', 'cancel', 'registerWorkers', 'recordStep'] as const).map(
       (kind) => ({ kind, ...operations[kind][0] }) as Write,
     )
@@ -316,7 +316,7 @@ describe('the order of a flush: what frees slots comes before what fills them (d
     expect(foldOrder([])).toEqual([])
   })
 
-  test('what is no operation is refused by its name', () => {
+  test('an unknown operation is refused by its name', () => {
     const unknown = { kind: 'constructor' } as unknown as Write
     expect(() => foldOrder([unknown])).toThrow('there is no operation constructor')
   })

@@ -36,7 +36,7 @@ test('a step and a settlement of a task that is kept need nothing', () => {
   expect(round.run()).toBeUndefined()
 })
 
-test('what one thing leads to is wanted in the next round, each once, however many operations touch it', () => {
+test('a row that another one leads to is wanted in the next round, each once, however many operations touch it', () => {
   const { base, round } = roundOver({}, [step, settle])
   expect(round.run()).toEqual({ leases: [3] })
   found(base, { leases: [lease] })
@@ -49,7 +49,7 @@ test('what one thing leads to is wanted in the next round, each once, however ma
   expect(round.run()).toBeUndefined()
 })
 
-test('what was wanted and is still not known does not exist, and is asked for no more', () => {
+test('a row that was wanted and is still not known does not exist, and is asked for no more', () => {
   const { round } = roundOver({}, [step, { kind: 'cancel', taskId: 'mine' }])
   expect(round.run()).toEqual({ leases: [3], explicitIds: ['mine'] })
   expect(round.run()).toBeUndefined()

@@ -37,7 +37,7 @@ import {
 const { config: shared } = parseExecutionConfig({ shares: {} })
 const other: TaskRow = { ...task, id: 8 }
 
-describe('what a flush sees: its own changes, and committed rows below them', () => {
+describe('the rows that a flush sees: its own changes, and committed rows below them', () => {
   test('rows by their numbers', () => {
     const ws = workingSet({ tasks: [task, other], leases: [lease], workers: [worker] })
     expect([ws.task(7), ws.lease(3), ws.worker(4), ws.stream(1)]).toEqual([task, lease, worker, stream])
@@ -50,7 +50,7 @@ describe('what a flush sees: its own changes, and committed rows below them', ()
     expect(ws.task(8)).toBe(other)
   })
 
-  test('what must have been loaded and was not is a fault of ours, and says what is missing', () => {
+  test('a row that should have been loaded and was not is a fault of ours, and is named', () => {
     const ws = workingSet({})
     expect(() => ws.stream(9)).toThrow(new Error('stream 9 was not loaded'))
     expect(() => ws.budget(9)).toThrow(new Error('the budget of task 9 was not loaded'))
@@ -144,7 +144,7 @@ describe('a move of a task', () => {
     ])
   })
 
-  test('tells of nothing else, and refers to no blob, unless it says so', () => {
+  test('an event names nothing else, and refers to no blob, unless it says so', () => {
     const ws = workingSet({ tasks: [task] })
     ws.move(task, {}, 'step.completed', '{}')
     expect(ws.events[0]).toMatchObject({ also: [], blob: null })
@@ -215,14 +215,14 @@ describe('clients', () => {
     expect(names(ws)).toEqual(['ada', 'bob', 'cy'])
   })
 
-  test('a change goes before what is committed, and is told once', () => {
+  test('a change goes before the committed row, and is reported once', () => {
     const ws = workingSet({ clients, next })
     ws.clients.put('ada', { ...ada, credits: 5 })
     expect(ws.clients.get('ada')?.credits).toBe(5)
     expect(names(ws)).toEqual(['ada', 'bob'])
   })
 
-  test('one that is forgotten is unknown, and is made anew by what comes later', () => {
+  test('a row that is forgotten is unknown, and is made again by a later one', () => {
     const ws = workingSet({ clients, next })
     ws.clients.put('ada', { ...ada, credits: 5 })
     ws.dropClient('ada')
@@ -243,7 +243,7 @@ describe('clients', () => {
 describe('streams', () => {
   const added = { ...stream, id: 2, key: 'other', client: 'ada' }
 
-  test('those of this flush come after the committed ones, with its changes', () => {
+  test('rows of this flush come after the committed ones, with its changes', () => {
     const ws = workingSet({ streams: [stream, { ...stream, id: 3, key: 'third' }] })
     ws.addStream(added)
     ws.shift(1, 'depth', 2)
@@ -400,7 +400,7 @@ describe('evaluations', () => {
   })
 })
 
-describe('what a task waits for', () => {
+describe('the waits of a task', () => {
   const wait = { task: 7, key: 'w' } as WaitRow
   const letter = (seq: number): SignalRow => ({
     task: 7,
@@ -448,7 +448,7 @@ describe('what a task waits for', () => {
 })
 
 describe('children', () => {
-  test('those that are open are known by their numbers, in order; all of them by their keys', () => {
+  test('open children are known by their numbers, in order; all children by their keys', () => {
     const ws = workingSet({ tasks: [task], ...family(childRow(7, 30), childRow(7, 31)) })
     ws.putChild(childRow(7, 32))
     ws.putChild(childRow(7, 30, { state: 'closed' }))
@@ -461,7 +461,7 @@ describe('children', () => {
     expect(ws.allChildren(task).map(({ task: id }) => id)).toEqual([30, 32])
   })
 
-  test('of another task are none of its own', () => {
+  test('children of another task are none of its own', () => {
     const ws = workingSet({ tasks: [task, other], ...family(childRow(7, 30), childRow(8, 31)) })
     expect(ws.allChildren(task).map(({ task: id }) => id)).toEqual([30])
     expect(ws.child(8, 'c30')).toBeUndefined()
@@ -490,7 +490,7 @@ describe('memos', () => {
     ])
   })
 
-  test('those made after an approval are forgotten, of before and of this flush; marks of patches stay', () => {
+  test('memos made after an approval are forgotten, of before and of this flush; marks of patches stay', () => {
     const patch = `${PATCH_KEY}p`
     const memos = new Map([
       ['a', 4],
@@ -544,7 +544,7 @@ describe('values', () => {
     expect([...ws.blobs.changed]).toEqual([[sha, long]])
   })
 
-  test('of a signal are whole again when they are read, wherever in them the blob stands', () => {
+  test('values of a signal are whole again when they are read, wherever in them the blob stands', () => {
     const blob = (sha: string, size: number) => `{"output":${blobReference(sha, size)},"state":"completed"}`
     const ws = workingSet({ blobs: new Map([['old', '"$&"']]) })
     ws.blobs.put('new', '"n"')

@@ -78,7 +78,7 @@ describe('an approval that was not given (docs/semantics.md 12.2)', () => {
     expect(ws.totals).toStrictEqual({ ...noTotals, running: 5, failed: 1, waiting: -1 })
   })
 
-  test('its parent hears of the failure, and its children end with it', () => {
+  test('its parent learns of the failure, and its children end with it', () => {
     const parent: TaskRow = { ...task, id: 6, lease: 2 }
     const below: TaskRow = { ...task, id: 8, state: 'queued', lease: null, parent: 7 }
     const row: TaskRow = { ...waiting, parent: 6 }

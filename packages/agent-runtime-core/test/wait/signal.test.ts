@@ -158,7 +158,7 @@ describe('waits that nobody has a use for', () => {
     expect([openKeys(ws), ws.task(7)?.waits]).toEqual([['b'], 1])
   })
 
-  test('of which none is open are no change', () => {
+  test('waits of which none is open are no change', () => {
     const ws = having(task, [wait('a')])
     dropWaits(ws, task, ['x'])
     expect([[...ws.waits.changed], [...ws.tasks.changed]]).toEqual([[], []])
@@ -170,7 +170,7 @@ describe('waits that nobody has a use for', () => {
     expect([openKeys(ws), names(ws), ws.task(7)?.waits]).toEqual([[], [], 0])
   })
 
-  test('of a task that has none are no change', () => {
+  test('waits of a task that has none are no change', () => {
     const ws = having(task, [])
     clearWaits(ws, task)
     expect([[...ws.waits.changed], [...ws.tasks.changed]]).toEqual([[], []])

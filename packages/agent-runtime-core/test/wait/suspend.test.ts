@@ -136,7 +136,7 @@ describe('a pass that ends at its waits (docs/semantics.md 12.3)', () => {
     expect(ws.events[0]?.data).toContain('{"charged":{"cost":0,"money":0,"tokens":7},')
   })
 
-  test('what it charged goes to the budget that it draws on, and one that it crosses ends it (11.5)', () => {
+  test('its charge goes to the budget that it draws on, and a charge that crosses a line ends it (11.5)', () => {
     const budget: BudgetRow = {
       task: 7,
       above: null,
@@ -231,7 +231,7 @@ describe('waits that are over already (docs/semantics.md 12.3, 12.4)', () => {
     expect(ws.signalsOf(task).map(({ name }) => name)).toEqual(['post'])
   })
 
-  test('what a timer waits for is its time, whatever signals there are', () => {
+  test('a timer waits for its time, whatever signals there are', () => {
     const ws = running([wait('nap')], [signal('mail')])
     expect(ask(ws)).toMatchObject({ suspended: true })
     expect(ws.signalsOf(task)).toHaveLength(1)
@@ -254,7 +254,7 @@ describe('waits that are over already (docs/semantics.md 12.3, 12.4)', () => {
     expect(ask(running([wait('nap', { dueAt })]))).toMatchObject({ suspended })
   })
 
-  test('an approval counts from the event in which its pass hears of it (12.2)', () => {
+  test('an approval counts from the event in which its pass gets it (12.2)', () => {
     const approved = signal(approvalName('ok'), { value: '{"by":"ann"}', outcome: 'approved' })
     const ws = running([approval()], [approved], {
       verdicts: new Map([[7, { approvedSeq: 1, rejections: 2 }]]),
@@ -342,12 +342,12 @@ describe('a waiting task whose time has come (docs/semantics.md 12.3, 12.4)', ()
     expect(woken([due('b', now.at - 1, 2), due('a', now.at, 1)])).toBe('b')
   })
 
-  test('of those that are due at one instant, with that of the lowest position', () => {
+  test('the lowest position comes first among waits that are due at one instant', () => {
     expect(woken([due('b', now.at, 2), due('a', now.at, 1)])).toBe('a')
     expect(woken([due('c', now.at, 3), due('b', now.at, 2), due('d', now.at, 4)])).toBe('b')
   })
 
-  test('of those of one position a time limit comes last', () => {
+  test('a time limit comes last among waits of one position', () => {
     const limit = due(branchLimitKey('r'), now.at, 1)
     expect(woken([limit, due('a', now.at, 1)])).toBe('a')
     expect(woken([due('a', now.at, 1), limit])).toBe('a')
@@ -357,7 +357,7 @@ describe('a waiting task whose time has come (docs/semantics.md 12.3, 12.4)', ()
     expect(woken([due('never', null, 1), due('later', now.at + 1, 2), due('now', now.at, 3)])).toBe('now')
   })
 
-  test('of which none is due is a fault of ours, and says so', () => {
+  test('a task of which no wait is due is a fault of ours, and says so', () => {
     const ws = workingSet({ tasks: [asleep], waits: new Map([[7, [due('later', now.at + 1, 1)]]]) })
     expect(() => wake(ws, asleep)).toThrow('task 7 is due and none of its waits is')
   })

@@ -54,7 +54,7 @@ describe('the registry of workers (docs/semantics.md 3.2)', () => {
     expect(rows(ws).map(({ id }) => id)).toEqual([100])
   })
 
-  test('what this flush has done counts: one that entered in it is drained, one that left in it enters anew', () => {
+  test('the changes of this flush count: a client that entered in it is drained, one that left in it enters again', () => {
     const ws = workingSet({ workers: [worker, { ...worker, id: 5, workerId: 'v' }] })
     registerWorkers(ws, { ...register, workers: [{ workerId: 'x', capacity: 1, types: [] }] })
     drainWorkers(ws, { ...drain, workerIds: ['x', 'nobody', 'v'] })
@@ -73,7 +73,7 @@ describe('the registry of workers (docs/semantics.md 3.2)', () => {
     ])
   })
 
-  test('what a worker that leaves still holds goes back to the queue; what others hold, and what has ended, does not', () => {
+  test('a task that a leaving worker still holds goes back to the queue; tasks of others, and ended ones, do not', () => {
     const mine = lease
     const ended: LeaseRow = { ...lease, id: 2, state: 'completed' }
     const others: LeaseRow = { ...held(9, now.leaseAt + 1), worker: 5 }

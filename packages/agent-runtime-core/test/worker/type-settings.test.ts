@@ -27,7 +27,7 @@ test('8.11 each setting that is known differently is named, and a schema only wh
   ])
 })
 
-test('8.11 among workers each difference is told once, against the first that knows the type', () => {
+test('8.11 among workers each difference is reported once, against the first that knows the type', () => {
   const workers = [
     worker('a', { mail: { lane: 'normal' } }),
     worker('b', { mail: { lane: 'batch' } }),

@@ -9,7 +9,7 @@ import { config, limits, task, goneOn } from './backup.test.ts'
 
 describe('a backup (docs/reliability.md D25)', () => {
   test(
-    'of a store in use is as the store was at one moment, verifies, and opens',
+    'a backup of a store in use is the store at one moment, verifies, and opens',
     { timeout: 120_000 },
     async () => {
       const folder = scratchFolder()

@@ -48,7 +48,7 @@ describe('a backup (docs/reliability.md D25)', () => {
     expect(readFileSync(join(folder, `copy.db${suffix}`), 'utf8')).toBe('mine')
   })
 
-  test('of a damaged store is none: it says what is wrong, and leaves nothing', async () => {
+  test('a backup of a damaged store is refused: it says what is wrong, and leaves nothing', async () => {
     const folder = scratchFolder()
     const path = join(folder, 'it.db')
     await live(path)
@@ -62,7 +62,7 @@ describe('a backup (docs/reliability.md D25)', () => {
     expect(copiesIn(folder)).toEqual([])
   })
 
-  test('of a store that has lost commits is none either', async () => {
+  test('a backup of a store that has lost commits is refused, too', async () => {
     const folder = scratchFolder()
     const path = join(folder, 'it.db')
     await live(path)
@@ -139,7 +139,7 @@ describe('a backup (docs/reliability.md D25)', () => {
     },
   )
 
-  test('of nothing, or into a missing folder', async () => {
+  test('a backup of nothing, or into a missing folder, is refused', async () => {
     const folder = scratchFolder()
     const path = join(folder, 'it.db')
     await expect(backup(path, join(folder, 'copy.db'))).rejects.toMatchObject({ code: 'not_found' })
@@ -171,7 +171,7 @@ describe('a copy that is restored is a new incarnation of its store (docs/reliab
   const settle = (own: OwnStore, leaseId: string) =>
     own.store.write({ kind: 'settle', leaseId, settlement: { as: 'completed', output: '"late"' } })
 
-  test('who held a lease before can write no more, whatever has been claimed since', async () => {
+  test('an earlier holder of a lease can write no more, whatever has been claimed since', async () => {
     const { copy, made, tasks, claims } = await goneOn(scratchFolder())
     const restored = await OwnStore.open(copy)
     expect(restored.store.info.storeId).not.toBe(made.storeId)
@@ -243,18 +243,21 @@ describe('a copy that is restored is a new incarnation of its store (docs/reliab
     expect(await verifyStore(`sqlite:${join(folder, 'copy 2.db')}`)).toMatchObject({ ok: true })
   })
 
-  test.each(['nonsense', '{}', '[{"storeId":"x"}]'])('whose earlier ones are %s is damaged', async (text) => {
-    const { copy } = await goneOn(scratchFolder())
-    const restored = await OwnStore.open(copy)
-    await restored.store.close()
-    const db = new Database(copy)
-    db.prepare("UPDATE meta SET value = ? WHERE key = 'incarnations'").run(text)
-    db.close()
-    const { faults } = await verifyStore(`sqlite:${copy}`)
-    expect(faults.map(({ where }) => where)).toContain('meta, incarnations')
-    await expect(openStore(`sqlite:${copy}`)).rejects.toMatchObject({
-      code: 'store_corrupt',
-      message: expect.stringContaining('incarnations') as string,
-    })
-  })
+  test.each(['nonsense', '{}', '[{"storeId":"x"}]'])(
+    'a file whose earlier incarnations are %s is damaged',
+    async (text) => {
+      const { copy } = await goneOn(scratchFolder())
+      const restored = await OwnStore.open(copy)
+      await restored.store.close()
+      const db = new Database(copy)
+      db.prepare("UPDATE meta SET value = ? WHERE key = 'incarnations'").run(text)
+      db.close()
+      const { faults } = await verifyStore(`sqlite:${copy}`)
+      expect(faults.map(({ where }) => where)).toContain('meta, incarnations')
+      await expect(openStore(`sqlite:${copy}`)).rejects.toMatchObject({
+        code: 'store_corrupt',
+        message: expect.stringContaining('incarnations') as string,
+      })
+    },
+  )
 })

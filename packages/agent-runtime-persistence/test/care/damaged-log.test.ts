@@ -116,7 +116,7 @@ describe('T6 a log that is damaged, without its anchor (docs/reliability.md T6)'
     expect(await codeOf(join(folder, 'later.db'))).toBe('opened')
   })
 
-  test('verify, doctor and backup tell of it', async () => {
+  test('verify, doctor and backup report it', async () => {
     const folder = scratchFolder()
     const path = damaged(await killed(folder), join(folder, 'copy.db'))
     const url = `sqlite:${path}`
@@ -173,7 +173,7 @@ function written(folder: string) {
 }
 
 describe('a log that holds frames behind its end, and lost nothing', () => {
-  test('those of an earlier round, after it was begun anew', () => {
+  test('commits of an earlier round, after the log began again', () => {
     const { db, commit, copy } = written(scratchFolder())
     for (let n = 0; n < 10; n++) commit(3)
     db.pragma('wal_checkpoint(RESTART)')
@@ -207,7 +207,7 @@ describe('a log that holds frames behind its end, and lost nothing', () => {
     return path
   }
 
-  test('those of a transaction that nobody had seen committed', async () => {
+  test('commits of a transaction that nobody had seen committed', async () => {
     expect(damageIn(await overwritten([12]))).toBeUndefined()
   })
 

@@ -5,7 +5,7 @@ import { scratchFolder } from '../helpers/scratch-folder.ts'
 import { inspect, submission } from './inspect.test.ts'
 
 describe('an inspection', () => {
-  test('of a store in use tells its processes, and which of them are dead', async () => {
+  test('the doctor of a store in use lists its processes, and which of them are dead', async () => {
     const path = join(scratchFolder(), 'it.db')
     const [one, two] = [await ChildStore.open({ path }), await ChildStore.open({ path })]
     one.send(submission)

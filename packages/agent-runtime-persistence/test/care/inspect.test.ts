@@ -32,7 +32,7 @@ async function problemsAfter(spoil: (path: string) => void): Promise<readonly [s
 const change = (path: string, sql: string) => new Database(path).exec(sql).close()
 
 describe('an inspection', () => {
-  test('of a store that is well says how it is, and changes nothing', async () => {
+  test('the doctor of a sound store says how it is, and changes nothing', async () => {
     const path = await closed()
     const before = readFileSync(path)
     const found = await inspect(path)
@@ -172,19 +172,19 @@ describe('an inspection', () => {
     ).toEqual([])
   })
 
-  test.each(['', 'x'])('whose offset of the clock cannot be read (%j) has none', async (value) => {
+  test.each(['', 'x'])('a process whose offset of the clock cannot be read (%j) has none', async (value) => {
     const path = await closed()
     change(path, `UPDATE meta SET value = '${value}' WHERE key = 'boot_offset'`)
     expect((await inspect(path)).clock.offsetMs).toBeNull()
   })
 
-  test('of another boot has no offset of the clock', async () => {
+  test('a process of another boot has no offset of the clock', async () => {
     const path = await closed()
     change(path, "UPDATE meta SET value = 'another' WHERE key = 'boot_id'")
     expect((await inspect(path)).clock).toMatchObject({ isThisBoot: false, offsetMs: null })
   })
 
-  test('T5 nor a verification, nor a backup, drops the locks of its own process', async () => {
+  test('T5 no verification and no backup drops the locks of its own process', async () => {
     const path = await closed()
     const store = await openStore(`sqlite:${path}`, { thread: false })
     const holder = new Database(path)
@@ -204,7 +204,7 @@ describe('an inspection', () => {
     await store.close()
   })
 
-  test('of nothing is refused', async () => {
+  test('a check of nothing is refused', async () => {
     const folder = scratchFolder()
     await expect(inspect(join(folder, 'it.db'))).rejects.toMatchObject({ code: 'not_found' })
     copyFileSync(import.meta.filename, join(folder, 'text.db'))

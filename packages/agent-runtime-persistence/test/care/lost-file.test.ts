@@ -48,7 +48,7 @@ describe('a database file that is gone from under the open store (docs/reliabili
       await scene.store.close()
     })
 
-    test(`D07 ${what}: the store finds out by itself within a second, and stops for good`, async () => {
+    test(`D07 ${what}: the store finds out by itself within a second, and stops`, async () => {
       const path = join(scratchFolder(), 'it.db')
       const scene = await openScene(path)
       const claim = await scene.running()
@@ -104,7 +104,7 @@ describe('a database file that is gone from under the open store (docs/reliabili
     await scene.store.close()
   })
 
-  test('what was acknowledged before is in the file that was moved away', async () => {
+  test('the acknowledged commits are in the file that was moved away', async () => {
     const path = join(scratchFolder(), 'it.db')
     const scene = await openScene(path)
     const taskId = await scene.accepted()

@@ -186,7 +186,7 @@ describe('T6 a log whose end is gone (docs/reliability.md T6, D05)', () => {
     }
   })
 
-  test('an anchor that cannot be read is told of, and the store is left as it is: it may lack what was written last', async () => {
+  test('an anchor that cannot be read is reported, and the store is left as it is: it may lack its last commits', async () => {
     const folder = scratchFolder()
     const path = await killed(folder, 3)
     for (const [index, text] of [
@@ -226,7 +226,7 @@ describe('T6 a log whose end is gone (docs/reliability.md T6, D05)', () => {
     }
   })
 
-  test('what has no events, such as a schedule, is told of by the anchor too', async () => {
+  test('the anchor counts changes without events, such as a schedule, too', async () => {
     const folder = scratchFolder()
     const path = join(folder, 'killed.db')
     const child = await ChildStore.open({ path })
@@ -335,7 +335,7 @@ describe('a store that is opened although commits are missing', () => {
   })
 })
 
-describe('a database that is not the one its anchor tells of', () => {
+describe('a database that is not the one that its anchor names', () => {
   async function closed(path: string, submissions: number): Promise<string> {
     const store = await open(path)
     for (let n = 1; n <= submissions; n++) await store.write(submission(n))
@@ -343,7 +343,7 @@ describe('a database that is not the one its anchor tells of', () => {
     return path
   }
 
-  test('one that is gone is not made anew in silence', async () => {
+  test('an anchor that is gone is not made again in silence', async () => {
     const path = await closed(join(scratchFolder(), 'it.db'), 2)
     rmSync(path)
     const error = await refusal(path)
@@ -357,7 +357,7 @@ describe('a database that is not the one its anchor tells of', () => {
     await (await open(path)).close()
   })
 
-  test('one that nothing was written to is made anew', async () => {
+  test('an anchor that nothing was written to is made again', async () => {
     const path = await closed(join(scratchFolder(), 'it.db'), 0)
     rmSync(path)
     await (await open(path)).close()
@@ -418,7 +418,7 @@ describe('the anchor of an open store', () => {
     expect(readAnchor(path)).toMatchObject({ commit: 40, durability: 'full' })
   })
 
-  test('is made anew within a second of somebody removing it', async () => {
+  test('an anchor is made again within a second of its removal', async () => {
     const environment = { ...createVirtualEnvironment('removed'), digest: nodeDigest }
     const path = join(scratchFolder(), 'it.db')
     const store = await openStore(`sqlite:${path}`, { environment })

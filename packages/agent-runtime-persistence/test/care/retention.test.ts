@@ -58,7 +58,7 @@ async function rounds(path: string, count: number, tasks: number): Promise<numbe
 }
 
 describe('a store with retention is verified like any other (docs/semantics.md 6.6)', () => {
-  test('6.6 what is left is proven: the journal is cut at a hash that is kept, and the sums add up', async () => {
+  test('6.6 the rest of a pruned store is proven: the journal is cut at a hash that is kept, and the sums add up', async () => {
     const path = join(scratchFolder(), 'kept.db')
     // The newest task is never deleted.
     expect(await rounds(path, 4, 10)).toBe(4 * 9 - 1)

@@ -130,12 +130,12 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
   })
 })
 
-describe('whatever else is edited', () => {
+describe('any other edit', () => {
   /** What constraints keep as it is as long as the other columns of its row stay. */
   const kept = ['budget.asked', 'circuit.state', 'stream.id', 'totals.id', 'wait.kind']
 
   test(
-    'each column of each row is what its events say, or one of those that no event tells of',
+    'each column of each row is what its events say, or one of those that no event has',
     { timeout: 300_000 },
     async () => {
       const it = new Spoiled(await lived())
@@ -155,7 +155,7 @@ describe('whatever else is edited', () => {
   )
 
   test(
-    'each row of each table is missed, or it is one of those that no event tells of',
+    'each row of each table is missed, or it is one of those that no event has',
     { timeout: 300_000 },
     async () => {
       const it = new Spoiled(await lived())
@@ -181,7 +181,7 @@ describe('whatever else is edited', () => {
   )
 })
 
-describe('what a random life wrote', () => {
+describe('the store of a random life', () => {
   test('is well, and any event of it that is edited is found', { timeout: 300_000 }, async () => {
     let edited = 0
     const types = new Set<string>()

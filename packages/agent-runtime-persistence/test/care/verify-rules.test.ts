@@ -13,7 +13,7 @@ import { lived } from '../helpers/whole-life.ts'
 
 const loss = '{"kind":"lost_tail","anchored":3,"lastGood":2,"lastGoodAt":1,"acceptedAt":2}'
 
-describe('what a store knows of itself', () => {
+describe('the facts that a store knows of itself', () => {
   const set = (key: string, value: string) => `INSERT OR REPLACE INTO meta VALUES ('${key}', '${value}')`
   const forms: readonly [string, readonly string[]][] = [
     ['store_id', ['', 'x', '0123456789ABCDEF0']],
@@ -29,7 +29,7 @@ describe('what a store knows of itself', () => {
     ],
   ]
 
-  test('each row that is not of its form is told', async () => {
+  test('each row that is not of its form is reported', async () => {
     const it = new Spoiled(await lived())
     for (const [key, values] of forms)
       for (const value of draws(values.slice(-1), values)) {
@@ -67,7 +67,7 @@ describe('what a store knows of itself', () => {
     ])
   })
 
-  test.each(['', 'x'])('an offset of the clock that is none (%j) is set anew at opening', async (value) => {
+  test.each(['', 'x'])('an offset of the clock that is none (%j) is set again at opening', async (value) => {
     const path = await lived()
     const open = async () => (await openStore(`sqlite:${path}`, { thread: false })).close()
     // That life was of another boot: now the offset is of this one.
@@ -88,7 +88,7 @@ describe('what a store knows of itself', () => {
   })
 })
 
-describe('what is stored as JSON', () => {
+describe('the columns that hold JSON', () => {
   const garbage = ['', 'x', 'null', '{}', '[]', '[1]', '7', '{"__proto__":{"x":1}}']
   /** Of each column that no event tells of, what may stand there all the same. */
   const columns: readonly (readonly [table: string, column: string, allowed: readonly string[]])[] = [
@@ -110,7 +110,7 @@ describe('what is stored as JSON', () => {
     ['evaluation', 'missing', ['[]']],
   ]
 
-  test.each(columns)('%s.%s that is no such thing is told', async (table, column, allowed) => {
+  test.each(columns)('%s.%s that is no such thing is reported', async (table, column, allowed) => {
     const it = new Spoiled(await lived())
     for (const text of everyNth(garbage, draws(5, 1))) {
       const found = await it.after((db) =>
@@ -121,7 +121,7 @@ describe('what is stored as JSON', () => {
   })
 })
 
-describe('what streams, shares and routes say of tasks', () => {
+describe('the counts of streams, shares and routes', () => {
   test.each([
     [
       'a quota key that its tasks do not name, where stream and counters agree',
@@ -191,7 +191,7 @@ describe('what streams, shares and routes say of tasks', () => {
     )
   })
 
-  test('what a task reported after its end is not what its client has spent', async () => {
+  test('a usage that a task reported after its end is not spent by its client', async () => {
     const { path, scene } = await staged({ shares: {} })
     const claim = await scene.running({ client: 'ada', cost: 2 })
     await scene.cancel(claim.taskId)

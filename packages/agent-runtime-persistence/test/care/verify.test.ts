@@ -34,7 +34,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
       return path
     }
 
-    test('the journal is gone through all the same', async () => {
+    test('the journal is checked all the same', async () => {
       const path = await pruned()
       const db = new Database(path, { readonly: true })
       expect(db.prepare('SELECT id FROM task').pluck().all()).toEqual([1, 3, 4])
@@ -164,7 +164,7 @@ describe('a file that is damaged', () => {
     ])
   })
 
-  test('what is committed after the last commit that was looked at is not said to be good', async () => {
+  test('a commit after the last one that was checked is not called good', async () => {
     const path = await lived()
     const store = await openStore(`sqlite:${path}`, { thread: false, durability: 'normal' })
     onTestFinished(() => store.close())
@@ -216,7 +216,7 @@ describe('a file that is damaged', () => {
     expect(new Set(outcomes).size).toBeGreaterThanOrEqual(draws(1, kinds.length))
   })
 
-  test('of many faults so many are told, and all are counted', async () => {
+  test('so many of many faults are described, and all are counted', async () => {
     const it = new Spoiled(await lived())
     it.db.exec('UPDATE task SET crashes = crashes + 1')
     const { faults, faultCount } = await verifyStore(`sqlite:${it.path}`, { maxFaults: 3 })
@@ -224,7 +224,7 @@ describe('a file that is damaged', () => {
   })
 })
 
-describe('what is no store', () => {
+describe('files that are no store', () => {
   const refusals: readonly [string, string, (path: string) => void][] = [
     ['nothing', 'not_found', () => undefined],
     ['a text', 'store_not_a_database', (path) => writeFileSync(path, 'dear diary\n'.repeat(1_000))],

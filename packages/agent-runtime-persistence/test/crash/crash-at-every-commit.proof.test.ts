@@ -63,7 +63,7 @@ async function live(scene: Scene, acknowledged: () => Promise<void>): Promise<vo
 
 describe('a machine that stops after any commit (docs/semantics.md 6.1, docs/reliability.md A18)', () => {
   test(
-    'A18 has all that was acknowledged, nothing half-written, and everything comes to its end',
+    'A18 it has all that was acknowledged, nothing half-written, and every task ends',
     { timeout: 120_000 },
     async () => {
       const folder = scratchFolder()

@@ -40,7 +40,7 @@ const frame = 4_096 + 24
 
 describe('a process that is killed between two writes to its files (docs/reliability.md A18)', () => {
   test(
-    'A18 of a commit that is cut at any write nothing is there, and the store opens',
+    'A18 a commit that is cut at any write leaves nothing, and the store opens',
     { timeout: 60_000 },
     async () => {
       const folder = scratchFolder()
@@ -85,7 +85,7 @@ describe('a process that is killed between two writes to its files (docs/reliabi
   )
 
   test(
-    'A18 of a log that is copied into the database everything is there, whichever page was the last',
+    'A18 a log that is copied into the database is there as a whole, whichever page was the last',
     { timeout: 60_000 },
     async () => {
       const folder = scratchFolder()

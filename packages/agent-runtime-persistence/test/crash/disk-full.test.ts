@@ -162,7 +162,7 @@ describe('a disk that is full at any moment (docs/reliability.md T3, D03)', () =
     await scene.store.close()
   })
 
-  test('T3 a transaction that is gone although nothing has failed is not taken for a commit: the store stops for good', async () => {
+  test('T3 a transaction that is gone although nothing has failed is not taken for a commit: the store stops', async () => {
     const { scene, db } = await openScene(join(scratchFolder(), 'it.db'))
     await scene.accepted()
     const begin = beginOf(scene.store)

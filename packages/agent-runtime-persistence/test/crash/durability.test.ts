@@ -15,7 +15,7 @@ import { besideTheDead, closedStoreFaults } from '../helpers/closed-store.ts'
 
 const fixture = join(import.meta.dirname, '../fixtures/acknowledge.ts')
 
-describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
+describe('the meaning of an acknowledgement (docs/reliability.md T1, T7)', () => {
   for (const [durability, level] of [
     ['full', 2],
     ['normal', 1],
@@ -41,7 +41,7 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
       }
     })
 
-  test('T1 a store says what was read back, full unless it is told otherwise', async () => {
+  test('T1 a store reports the durability that was read back, full unless it is set otherwise', async () => {
     const folder = scratchFolder()
     for (const [options, durability] of [
       [{}, 'full'],
@@ -87,7 +87,7 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
       },
     )
 
-  test('D04 T7 a commit that fails in the disk stops the store for good: nothing is acknowledged any more', async () => {
+  test('D04 T7 a commit that fails in the disk stops the store: nothing is acknowledged any more', async () => {
     const environment = createVirtualEnvironment('io')
     const store = await openStore('sqlite::memory:', { environment })
     const scene = new Scene(store, parseExecutionConfig().config, environment.clock)
@@ -108,7 +108,7 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
 
   for (const nth of draws([2], [1, 2, 5, 12]))
     test.skipIf(!canTrace)(
-      `D04 T7 an fsync that fails (number ${nth} of the log) stops the store for good; what was acknowledged is there`,
+      `D04 T7 an fsync that fails (number ${nth} of the log) stops the store; every acknowledged commit is there`,
       async () => {
         const folder = scratchFolder()
         const path = join(folder, 'it.db')

@@ -171,7 +171,7 @@ describe('a process that is killed at a place (docs/reliability.md A)', () => {
     },
   )
 
-  test('A11 whoever canceled is killed between the commit and the signal: the holder is told, the task stays canceled', async () => {
+  test('A11 a caller that cancels is killed between the commit and the signal: the holder learns it, the task stays canceled', async () => {
     const path = join(scratchFolder(), 'it.db')
     const own = await OwnStore.open(path)
     const [taskId = ''] = await own.submit(1)

@@ -44,7 +44,7 @@ async function lives(diesBefore: number) {
   return { path, own, tasks, child, leases }
 }
 
-test('A18 a process that is killed before any statement of a flush leaves all of it or nothing, and what it was told before', async () => {
+test('A18 a process that is killed before any statement of a flush leaves all of it or nothing, and everything acknowledged before', async () => {
   const whole = await lives(0)
   whole.child.send(...flushOf(whole.leases, whole.tasks))
   const { statements = 0 } = await whole.child.heard((line) => line.statements !== undefined)

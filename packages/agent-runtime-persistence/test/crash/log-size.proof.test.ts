@@ -19,7 +19,7 @@ async function longestLog(path: string, own: OwnStore, read: () => Promise<unkno
   return longest
 }
 
-test('D10 whoever reads a history page by page keeps the log from nothing: it starts anew when it was copied', async () => {
+test('D10 a reader that reads a history page by page keeps the log from nothing: it begins again when it was copied', async () => {
   const path = join(scratchFolder(), 'it.db')
   const [own, reader] = [await OwnStore.open(path), await OwnStore.open(path)]
   const settings = connectionOf(own.store)

@@ -74,7 +74,7 @@ function targetIn(folder: string): fc.Arbitrary<Piece> {
   return mostly(fc.constant(free), values(...strange)).map(inside)
 }
 
-describe('what opens, copies and looks at a store (docs/reliability.md 3.3)', () => {
+describe('the calls that open, copy and look at a store (docs/reliability.md 3.3)', () => {
   const timeout = 30_000 + numRuns * 300
   test.each(Object.keys(calls))(
     '%s takes what it is given, or says what is wrong with it',

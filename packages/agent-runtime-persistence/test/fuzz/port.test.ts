@@ -341,7 +341,7 @@ function put(it: unknown, now: { lease: string; task: string }): unknown {
 /** How often each kind of call was answered and refused. */
 export const told = new Map<string, { answered: number; refused: number }>()
 
-describe('whatever a store is asked, it answers, or refuses with an error of the house (docs/reliability.md 3.7)', () => {
+describe('a store answers any call, or refuses it with an error of the house (docs/reliability.md 3.7)', () => {
   test.each([
     ['in its thread', true],
     ["in its caller's thread", false],

@@ -92,7 +92,7 @@ test('11.5 a line that is crossed in one process ends the tree in the other, onc
   expect(told.toSorted()).toEqual([...children.map(() => 'canceled'), 'failed'])
 })
 
-test('11.5 the holder in another process hears that its task was failed', async () => {
+test('11.5 the holder in another process learns that its task was failed', async () => {
   const { a, b, parent } = await family({ tokens: 100 }, {}, 2)
   const child = b.claims[0] as Claim
   await spend(b, child, 'x', 101)

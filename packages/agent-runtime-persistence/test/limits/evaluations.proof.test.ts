@@ -4,7 +4,7 @@ import { ChildStore } from '../helpers/child-store.ts'
 import { stage, judged, historyOf } from './evaluations.test.ts'
 
 describe('evaluations of a file', () => {
-  test('15.3 of two processes at once are folded one after another, none lost', async () => {
+  test('15.3 evaluations of two processes at once are folded one after another, none lost', async () => {
     const { path, open } = stage()
     const [one, two] = await Promise.all([ChildStore.open({ path }), ChildStore.open({ path })])
     for (let n = 1; n <= 100; n += 1) {

@@ -101,7 +101,7 @@ describe('schedules of a file', () => {
     expect(await scheduleOf(one)).toMatchObject({ runs: 1, nextAt: seen.dueAt + hour })
   })
 
-  test('another process hears that one is due, and stops to when it was fired elsewhere', async () => {
+  test('another process learns that a schedule is due, and when it was fired elsewhere', async () => {
     const { open, clock } = stage()
     const [one, two] = [await open(), await open()]
     let said = 0

@@ -153,7 +153,7 @@ class Fairness {
   }
 }
 
-describe('11.7 whatever comes and goes beside them, and is held back', () => {
+describe('11.7 other clients may come and go beside them, and may be held back', () => {
   test(
     'clients that always have tasks stay within one task of each other, none waits for ever, each pays its costs',
     { timeout: 300_000 },

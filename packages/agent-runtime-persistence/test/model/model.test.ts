@@ -25,7 +25,7 @@ async function heldAfterAll({ scene }: Real): Promise<readonly unknown[]> {
 export const runs = Number(process.env['MODEL_RUNS'] ?? draws(1, 12, 40))
 const seed = Number(process.env['MODEL_SEED'] ?? 1)
 
-describe('whatever is done to a store, it does what the reference model does (docs/reliability.md 3.2)', () => {
+describe('a store does the same as the reference model for any operations (docs/reliability.md 3.2)', () => {
   test('in memory', { timeout: 600_000 }, async () => {
     const life = fc.assert(
       fc.asyncProperty(lifeOf([]), async (list) => {

@@ -133,7 +133,7 @@ describe('a file that is no store is refused with its path and what to do, and l
     },
   )
 
-  test('one with two names is refused by both, and told of: each would have a log of its own', async () => {
+  test('a file with two names is refused by both, with the reason: each would have a log of its own', async () => {
     const folder = scratchFolder()
     const [path, other] = [join(folder, 'it.db'), join(folder, 'other.db')]
     await goodStore(path)
@@ -307,7 +307,7 @@ describe('a file that is no store is refused with its path and what to do, and l
       "UPDATE meta SET value = 'another boot' WHERE key = 'boot_id'; UPDATE meta SET value = value + 3600000 WHERE key = 'boot_offset'",
     ],
     ['no boot', "DELETE FROM meta WHERE key IN ('boot_id', 'boot_offset')"],
-  ])('C09 a store of %s opens: what it says of the clock is set anew', async (_, sql) => {
+  ])('C09 a store of %s opens: its statement of the clock is set again', async (_, sql) => {
     const path = join(scratchFolder(), 'it.db')
     await goodStore(path)
     const db = new Database(path)

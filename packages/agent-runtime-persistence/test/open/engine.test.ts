@@ -204,7 +204,7 @@ describe('an engine rests', () => {
   })
 })
 
-describe('what is read', () => {
+describe('the rows that are read', () => {
   test('is answered before the flush of what came with it, and once', () => {
     const { engine } = openEngine()
     engine.write(1, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })

@@ -113,7 +113,7 @@ test('X11 a store that the files of another user keep from being written says wh
     })
 })
 
-test('X11 whoever may write a file that is there may write all beside it, whatever the umask', () => {
+test('X11 a user who may write a file that is there may write all files beside it, whatever the umask', () => {
   const path = join(scratchFolder(), 'it.db')
   writeFileSync(path, '')
   chmodSync(path, 0o664)
@@ -130,7 +130,7 @@ test('X11 whoever may write a file that is there may write all beside it, whatev
 
 const isRoot = process.getuid?.() === 0
 
-test('X11 what stands beside a file that is there has its group, and what root makes there its owner', async () => {
+test('X11 a file beside another one has its group, and a file that root makes there has its owner', async () => {
   const path = join(scratchFolder(), 'it.db')
   writeFileSync(path, '')
   const own = statSync(path)

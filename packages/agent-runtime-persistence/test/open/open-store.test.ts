@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore, type OpenStoreOptions } from '../../src/index.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 
-describe('what a store is opened with', () => {
+describe('the options that a store is opened with', () => {
   test.each<readonly [unknown, string]>([
     [null, 'openStore options: an object with config, durability'],
     [{ durability: 'ful' }, 'openStore option durability: full | normal; given "ful"'],

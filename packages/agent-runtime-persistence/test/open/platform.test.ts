@@ -6,7 +6,7 @@ import { systemClocks } from '../../src/system.ts'
 const unsupported = (message: string): unknown =>
   expect.objectContaining({ code: 'node_unsupported', message: expect.stringContaining(message) as string })
 
-describe('what a store runs on', () => {
+describe('the systems that a store runs on', () => {
   test.each(['22.18.0', '22.20.1', '24.0.0', '26.0.0', '27.1.0'])('Node.js %s', (version) => {
     expect(() => assertNodeSupported(version)).not.toThrow()
   })

@@ -25,7 +25,7 @@ test('a bundle without the package beside it runs the file that was copied besid
   expect(threadProgram('file:///elsewhere/built.js', join(place, 'bundle.js'), nowhere)).toBe(file)
 })
 
-test('a bundle that lacks the file is told which one, and what to do', () => {
+test('a bundle that lacks the file says which one, and what to do', () => {
   const place = scratchFolder()
   const bundle = join(place, 'bundle.js')
   const find = () => threadProgram(pathToFileURL(bundle).href, bundle, nowhere)

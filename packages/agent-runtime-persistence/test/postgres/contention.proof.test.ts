@@ -33,7 +33,7 @@ async function play(
 
 const one = { kind: 'submit', tasks: [{ type: 'other', lane: 'normal', input: 'null' }] } as const
 
-test('what another process may have changed is read again in a few round trips, however many tasks run', async () => {
+test('rows that another process may have changed are read again in a few round trips, however many tasks run', async () => {
   await play(async (scene, other, proxy) => {
     await scene.worker('w', 100)
     for (let n = 0; n < 100; n += 1) await scene.submit()

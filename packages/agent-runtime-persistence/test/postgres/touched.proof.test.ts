@@ -84,7 +84,7 @@ async function runningTasks(scene: Scene, count: number): Promise<void> {
 
 const one = { kind: 'submit', tasks: [{ type: 'other', lane: 'normal', input: 'null' }] } as const
 
-test('of the tasks that a process runs it reads again those that another process has touched, and no others', async () => {
+test('a process reads again only those of its tasks that another process has touched', async () => {
   await play(async (scene, other) => {
     await runningTasks(scene, 20)
     const seen = watchKeep(scene.store)

@@ -20,12 +20,12 @@ test('the tasks that commits touched are those of their events', () => {
   expect(touchedTasks([], head(20, 7), head(21, 7))).toEqual(new Set())
 })
 
-test('what commits touched is not known where one of them is missing: it was pruned, or there are too many', () => {
+test('the touched tasks are unknown if a commit is missing: it was pruned, or there are too many', () => {
   expect(touchedTasks(rows.slice(1), head(20, 7), head(25, 10))).toBeUndefined()
   expect(touchedTasks(rows, head(20, 7), head(25, 11))).toBeUndefined()
 })
 
-test('what commits touched is not known where one of them changed rows that its events do not name, until all has been read again', () => {
+test('the touched tasks are unknown if a commit changed rows that its events do not name, until all have been read again', () => {
   expect(touchedTasks(rows, head(20, 7), head(25, 10, 21))).toBeUndefined()
   expect(touchedTasks(rows, head(21, 7), head(25, 10, 21))).toEqual(new Set([3, 4]))
 })

@@ -39,7 +39,7 @@ describe('several processes on one file', () => {
   })
 })
 
-test('J02 a store opens beside a writer that hardly ever lets go of the lock', async () => {
+test('J02 a store opens beside a writer that hardly ever releases the lock', async () => {
   const path = join(scratchFolder(), 'store.db')
   const own = await OwnStore.open(path)
   const hog = new Program('hog-lock.ts', path)
@@ -167,7 +167,7 @@ describe('a blocked event loop', () => {
 })
 
 describe('a store that cannot write', () => {
-  test('B07 its handlers are told that their leases are lost before those expire', async () => {
+  test('B07 its handlers learn that their leases are lost before those expire', async () => {
     const path = join(scratchFolder(), 'store.db')
     const environment = createVirtualEnvironment(7)
     const store = await openStore(`sqlite:${path}`, { environment })

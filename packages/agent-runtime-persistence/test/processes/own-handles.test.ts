@@ -22,7 +22,7 @@ describe('processes and threads made while a store is open (docs/reliability.md 
 
   const whole = { timeout: 30_000 + cycles * 1_000 }
   test(
-    'D11 threads with stores of their own that are ended in the middle of writing lose nothing that they were told',
+    'D11 threads with stores of their own that end in the middle of writing lose nothing that was acknowledged',
     whole,
     async () => {
       const path = join(scratchFolder(), 'it.db')

@@ -42,7 +42,7 @@ describe('a process shows that it lives (docs/semantics.md C1)', () => {
   })
 })
 
-test('J08 what proves that a process lives is a lock on an empty file, which nothing can damage (docs/semantics.md 4.10)', async () => {
+test('J08 the proof that a process lives is a lock on an empty file, which nothing can damage (docs/semantics.md 4.10)', async () => {
   const path = join(scratchFolder(), 'store.db')
   const locks = () => readdirSync(`${path}-owners`).map((name) => join(`${path}-owners`, name))
   const store = await openStore(`sqlite:${path}`, { thread: false })

@@ -224,7 +224,7 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     await clean(own, path)
   })
 
-  test('A02 a process that is killed while it writes loses nothing that it was told, and leaves nothing half-written', async () => {
+  test('A02 a process that is killed while it writes loses nothing that was acknowledged, and leaves nothing half-written', async () => {
     const path = join(scratchFolder(), 'it.db')
     let acknowledged = 0
     for (let life = 1; life <= 6; life++) {

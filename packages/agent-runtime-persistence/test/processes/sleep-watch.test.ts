@@ -22,7 +22,7 @@ async function sleeping() {
   return { scene, store, sleep: (ms: number) => void (asleepMs += ms) }
 }
 
-test('C03 a sleep in which news of leases may have been missed is told, once, for a second', async () => {
+test('C03 a sleep in which news of leases may have been missed is reported once, for a second', async () => {
   const { scene, store, sleep } = await sleeping()
   const told = () => [store.mayHaveSlept(), store.timesSlept()]
   expect(told()).toEqual([false, 0])

@@ -34,7 +34,7 @@ const completion = ({ leaseId }: Claim) =>
   ({ kind: 'settle', leaseId, settlement: { as: 'completed', output: 'null' } }) as const
 
 describe('the thread of a store', () => {
-  test('F09 that ends stops the store for good; whoever opens it next has the task at once', async () => {
+  test('F09 a signal that ends a process stops its store; the next process has the task at once', async () => {
     const path = join(scratchFolder(), 'store.db')
     const { store, config, claim, failed } = await holding(path)
     await threadOf(store).terminate()

@@ -3,7 +3,7 @@ import { Scene, takeSnapshot } from '@ku0/agent-runtime-conformance'
 import { describe, expect, test } from 'vitest'
 import { twoProcesses } from '../helpers/two-processes.ts'
 
-describe('what one process publishes of the other on its file', () => {
+describe('the events of the other process on a file', () => {
   /** What either process hears of a life in which both have a part. */
   async function sharedLife(a: Scene, b: Scene): Promise<void> {
     for (const scene of [a, b]) scene.store.interest({ types: 'all', tasks: [] })
@@ -56,7 +56,7 @@ describe('what one process publishes of the other on its file', () => {
     expect(b.events).toMatchObject([{ type: 'task.failed', also: ['lease.expired'] }])
   })
 
-  test('an interest hears of the other process too, and of nothing else', async () => {
+  test('an interest gets events of the other process too, and no others', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses()
     const mine = await a.accepted()
     await a.pass(1_000)
@@ -128,7 +128,7 @@ describe('what one process publishes of the other on its file', () => {
     expect(await b.state(mail)).toBe('running')
   })
 
-  test('what was handed over before a close is done, right after a commit too', async () => {
+  test('a write that was handed over before a close is done, right after a commit too', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses()
     await a.submit()
     const written = a.store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })

@@ -39,7 +39,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     intruder.close()
   })
 
-  test('D01 after ten seconds it is told store_busy, and nothing of it is done; the next is done', async () => {
+  test('D01 after ten seconds it gets store_busy, and nothing of it is done; the next is done', async () => {
     const [{ scene: a }] = await twoProcesses()
     const intruder = new Database(a.store.info.location)
     intruder.exec('BEGIN IMMEDIATE')
@@ -97,7 +97,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     db.close()
   })
 
-  test('B07 a holder that cannot renew is told before another could start the task, and the lease is renewed no more', async () => {
+  test('B07 a holder that cannot renew learns it before another could start the task, and the lease is renewed no more', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses()
     await a.worker('a', 1)
     const taskId = await a.accepted()

@@ -43,7 +43,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(order).toEqual([3, 2, 4, 1])
   })
 
-  test('8.10 a process drains the worker of another, which hears of it and takes none until that is taken back', async () => {
+  test('8.10 a process drains the worker of another, which takes no task until that is taken back', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses()
     await a.worker('w', 2)
     await b.worker('b', 1, ['other'])
@@ -209,7 +209,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(b.now - at).toBeLessThan(200)
   })
 
-  test('what a task did under one process, another goes on with: steps, checkpoint, output', async () => {
+  test('another process goes on with a task where the first one stopped: steps, checkpoint, output', async () => {
     const [first, { scene: b }] = await twoProcesses()
     const { scene: a } = first
     await a.worker('a', 1)

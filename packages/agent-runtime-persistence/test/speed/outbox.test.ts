@@ -16,14 +16,14 @@ function crossed(...messages: readonly Message[]): readonly Message[] {
   return messagesIn(outbox.take())
 }
 
-test('of several statements of demand the last of each worker crosses, at its place', () => {
+test('the last of several statements of demand of a worker crosses, at its place', () => {
   const [first, second] = [removal(1, 'a'), stats(2)]
   expect(
     crossed(demand('a', 1), first, demand('a', 2), demand('b', 1), second, demand('b', 2), demand('b', 3)),
   ).toEqual([first, demand('a', 2), second, demand('b', 3)])
 })
 
-test('what was said before the outbox was emptied does not come again, and hides nothing that comes later', () => {
+test('a message from before the outbox was emptied does not come again, and hides no later one', () => {
   const outbox = new Outbox()
   outbox.put(demand('a', 1))
   expect(messagesIn(outbox.take())).toEqual([demand('a', 1)])
@@ -48,7 +48,7 @@ test('it is full of calls, not of statements of demand', () => {
   expect(outbox.isFull).toBe(false)
 })
 
-test('what may cross comes over as it is: lists, flags, null, texts of any characters; what is undefined is not there', () => {
+test('values that may cross arrive as they are: lists, flags, null, texts of any characters; an undefined one is absent', () => {
   const input = JSON.stringify({ text: '\ud800 \u2028 é✓😀 \0 "', list: [1.5, -1e300, null, true] })
   const task = { type: '\udfff', lane: 'batch', input, labels: JSON.parse('{"__proto__":"x"}') } as const
   const write: Message = { to: 'write', call: 1, operation: { kind: 'submit', tasks: [task] } }

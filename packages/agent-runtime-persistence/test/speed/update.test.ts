@@ -30,7 +30,7 @@ test('every row is written, whether or not they fill a statement, and no other',
   ])
 })
 
-test.each([1, 4, 8])('of eight rows the one that was not as it must be is named: row %i', (id) => {
+test.each([1, 4, 8])('a row of eight that is wrong is named: row %i', (id) => {
   const { db, update } = opened()
   db.prepare('UPDATE thing SET version = 7 WHERE id = ?').run(id)
   const addAll = () => {
@@ -51,7 +51,7 @@ test('so is a row that is gone, and one that is written alone', () => {
   expect(addAll).toThrow('n: thing 3 was not at 1')
 })
 
-test('what was dropped is not written', () => {
+test('a dropped row is not written', () => {
   const { update, all } = opened()
   update.add(2, 'n', 1)
   update.drop()

@@ -62,6 +62,6 @@ storeSuite(
   },
 )
 
-test('what is left out is in the suite still', () => {
+test('the suite still has every rule that is left out', () => {
   expect([...left]).toEqual([])
 })

@@ -158,7 +158,7 @@ describe('a worker that speaks in requests', () => {
     expect((await next).json.claims).toMatchObject([{ taskId }])
   })
 
-  test('a canceled task is told with the next heartbeat, and its end is acknowledged', async () => {
+  test('a canceled task learns it with the next heartbeat, and its end is acknowledged', async () => {
     const { store, client, as } = await served()
     const post = as('one')
     const worker = await oneOf(post)

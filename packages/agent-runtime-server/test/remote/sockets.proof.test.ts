@@ -85,7 +85,7 @@ test('where something on the way lets no WebSocket through, it polls', async () 
   between.close()
 })
 
-test('who may not work is told so by name', async () => {
+test('a worker without permission is refused by name', async () => {
   const { server } = await served({
     tokens: [
       { name: 'reader', hash: hashToken(token), scopes: ['read', 'submit'] },
@@ -131,7 +131,7 @@ test('a server that does not take workers says which option it lacks', async () 
   await expect(work(server.url)).rejects.toThrow(/takes no remote workers/)
 })
 
-test('what is no frame ends the connection, and nothing else', async () => {
+test('a text that is no frame ends the connection, and nothing else', async () => {
   const { runtime, server } = await served()
   const Socket = WebSocket as unknown as new (url: string, options: object) => WebSocket
   for (const text of [

@@ -42,7 +42,7 @@ const calls = {
   captureTraceContext: [fc.tuple(hostile), () => captureTraceContext()],
 } as const
 
-describe('whatever telemetry is given, it is used or refused by an error of the house (docs/reliability.md 3.7)', () => {
+describe('telemetry uses any value that it gets, or refuses it by an error of the house (docs/reliability.md 3.7)', () => {
   test('all that the package exports is tried', () => {
     const functions = Object.entries(everything).flatMap(([name, it]) =>
       typeof it === 'function' ? [name] : [],

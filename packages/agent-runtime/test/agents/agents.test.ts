@@ -108,7 +108,7 @@ describe('the life of an agent', () => {
     expect(seen).toEqual(['pending', 'running', 'checkpointed', 'running', 'checkpointed', 'completed'])
   })
 
-  test('12.0 what is refused has failed, what is canceled is cancelled', async () => {
+  test('12.0 a refused task has failed, a canceled one is cancelled', async () => {
     const task = defineTask({ type: 'agent', input: z.null() }, () => {
       throw new Error('no')
     })

@@ -107,7 +107,7 @@ test('a process answers a budget that asks in another', async () => {
 })
 
 describe('budgets (docs/semantics.md 11.5)', () => {
-  test('each run of a schedule has the budget anew', async () => {
+  test('each run of a schedule has the whole budget', async () => {
     const { runtime, helper, elapse } = await started(() => undefined)
     const options = { budget: { tokens: 10, soft: { tokens: 9 } } }
     expect(await runtime.schedules.put('hourly', { everyMs: 3_600_000 }, helper, 11, options)).toMatchObject(

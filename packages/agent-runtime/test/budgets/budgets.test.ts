@@ -240,7 +240,7 @@ describe('budgets (docs/semantics.md 11.5)', () => {
     expect(await runtime.result(again)).toBe('bottom')
   })
 
-  test('a graph whose next node is refused for want of budget ends with the nodes that are done', async () => {
+  test('a graph whose next node is refused because the budget is used up ends with the nodes that are done', async () => {
     const { runtime, helper, elapse } = await started(() => undefined)
     const graph = {
       nodes: { a: { task: helper, input: 40 }, b: { task: helper, input: 1, after: ['a'] as const } },
@@ -370,7 +370,7 @@ describe('budgets (docs/semantics.md 11.5)', () => {
     expect(await verify()).toMatchObject({ verdict: 'agreed', end: { call: 'return' } })
   })
 
-  test('retry and fork begin with the same budget anew, or another', async () => {
+  test('retry and fork begin with the same unused budget, or another', async () => {
     const { runtime, submit } = await started(async (ctx) => {
       await spend(ctx, 'a', 90)
       return spend(ctx, 'b', 90)
@@ -478,7 +478,7 @@ describe('budgets (docs/semantics.md 11.5)', () => {
     [{ tokens: 5, soft: { steps: 6 } }, 'budget.soft.steps: no value without a hard limit of steps'],
     [{ tokens: 5, soft: { wall: 6 } as never }, 'budget.soft.wall: no such field, did you mean wallMs?'],
   ])(
-    'what cannot be a budget is refused where it is given, and nothing is stored: %j',
+    'a value that cannot be a budget is refused where it is given, and nothing is stored: %j',
     async (budget, message) => {
       const { runtime, submit, helper } = await started(() => undefined)
       const wrong = { code: 'invalid_argument', message: expect.stringContaining(message) }

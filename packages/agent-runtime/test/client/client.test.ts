@@ -124,7 +124,7 @@ describe('a client', () => {
     })
   })
 
-  test('takes no submission once it is closed, and whoever waits is told', async () => {
+  test('a closed client takes no submission, and its waiting callers learn it', async () => {
     const client = await createClient({ store: 'sqlite::memory:', logger: false })
     const receipt = await client.submit(sum, { a: 1, b: 2 })
     const waiting = client.result(receipt)

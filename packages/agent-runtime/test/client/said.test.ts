@@ -31,7 +31,7 @@ describe('a failed task that an idempotency key finds', () => {
 })
 
 describe('a signal that nobody waits for', () => {
-  test('is told by its receipt, and once by the log when the task waits for something else', async () => {
+  test('a parked task is in its receipt, and once in the log when the task waits for something else', async () => {
     const task = defineTask({ type: 'waits', input }, (ctx) => ctx.waitForSignal('reply'))
     const { runtime, log, elapse } = await virtualRuntime({ tasks: [task] })
     const receipt = await runtime.submit(task, null)

@@ -37,7 +37,7 @@ test('history, output and steps are there in pages, without a wait for more', as
   expect(await runtime.steps('nobody')).toEqual([])
 })
 
-test('what a later attempt emits is marked on a page, too, wherever the page begins', async () => {
+test('a value that a later attempt emits is marked on a page, too, wherever the page begins', async () => {
   const twice = defineTask({ type: 'twice', input: z.null(), retry: { attempts: 2 } }, async (ctx) => {
     await ctx.emit('a')
     if (ctx.attempt === 1) throw new Error('again')

@@ -53,7 +53,7 @@ describe('composition of agents (docs/semantics.md 13.5)', () => {
     expect(tasks.map(({ type }) => type)).toEqual(['count', 'write', 'plan'])
   })
 
-  test('13.5 what an edge refuses does not flow: the task fails as invalid_output, and the next agent does not run', async () => {
+  test('13.5 a value that an edge refuses does not flow: the task fails as invalid_output, and the next agent does not run', async () => {
     const picky = edge<string[], { parts: string[]; by: string }, string[]>({
       validate: z.array(z.string()).min(3),
       map: (parts) => ({ parts, by: 'me' }),
@@ -80,7 +80,7 @@ describe('composition of agents (docs/semantics.md 13.5)', () => {
     expect(await it.run(task, 'rain')).toEqual({ parts: ['rain', 'more'], a: 1 })
   })
 
-  test('what is no agent and no edge is refused', () => {
+  test('a value that is no agent and no edge is refused', () => {
     expect(() => compose(5 as never, {} as never, plan as never)).toThrow(ConfigError)
     expect(() => compose(5 as never, {} as never, plan as never)).toThrow(
       /a: what defineTask, .*\n.*edge: what edge/s,

@@ -104,7 +104,7 @@ describe('execution: approvals', () => {
     expect(keys.size).toBe(2)
   })
 
-  test('what stood behind a rejection is answered by memos in later passes, with the same feedback', async () => {
+  test('steps behind a rejection are answered by memos in later passes, with the same feedback', async () => {
     const heard: unknown[] = []
     const it = await asked(async (ctx) => {
       heard.push(ctx.feedback.map(({ feedback }) => feedback))
@@ -170,7 +170,7 @@ describe('execution: approvals', () => {
     ])
   })
 
-  test('the last time that nobody answers is on record as a rejection, and told with the task', async () => {
+  test('the last time that nobody answers is on record as a rejection, and reported with the task', async () => {
     const it = await asked((ctx) =>
       ctx.requestApproval('plan', 1, { timeoutMs: 1_000, onTimeout: 'reject', maxRetries: 1 }),
     )
@@ -195,7 +195,7 @@ describe('execution: approvals', () => {
     expect(ends).toEqual([['rejected', 'Ada']])
   })
 
-  test('what the children of a task ask is listed with it where that is wanted', async () => {
+  test('requests of the children of a task are listed with it on request', async () => {
     const child = defineTask({ type: 'child', input: z.null() }, (ctx) => ctx.requestApproval('theirs', 1))
     const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) => ctx.call('child', child, null))
     await using it = await createTestRuntime({ tasks: [child, parent] })
@@ -291,7 +291,7 @@ describe('execution: approvals', () => {
     expect((await it.runtime.replay(receipt, { mode: 'verify' })).verdict).toBe('agreed')
   })
 
-  test('a child that is spawned anew after a rejection is waited for anew, whatever crashes between', async () => {
+  test('a child that is spawned again after a rejection is waited for again, whatever crashes between', async () => {
     let spawned = 0
     const child = defineTask({ type: 'child', input: z.null() }, async (ctx) => {
       spawned += 1

@@ -247,7 +247,7 @@ describe('the moves of a race and an all', () => {
       { ...threw('left'), branch: undefined },
       "branch 'right' of all 'both' was stopped after 500 ms; its calls are refused",
     ],
-  ])('who is closed hears why: %#', (how, branch, decisive, message) => {
+  ])('a closed subscriber learns why: %#', (how, branch, decisive, message) => {
     const results = decisive.branch === undefined ? [] : [decisive]
     const reason = reasonToClose(how, contest(states.recording, { results }), decisive, branch)
     expect(reason).toMatchObject({ code: 'step_outside_handler', message })

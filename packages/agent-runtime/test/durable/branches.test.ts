@@ -263,7 +263,7 @@ describe('execution: race', () => {
     expect(await runtime.result(receipt)).toBe(true)
   })
 
-  test('of branches that memos answer, the one that ended first wins', async () => {
+  test('the branch that ended first wins among branches that memos answer', async () => {
     let passes = 0
     const { runtime, receipt, crash, elapse } = await begun(async (ctx) => {
       passes += 1
@@ -283,7 +283,7 @@ describe('execution: race', () => {
     expect(await runtime.result(receipt)).toEqual({ winner: 'b', value: 'B' })
   })
 
-  test('sleeps that end in one commit are told apart by their order', async () => {
+  test('sleeps that end in one commit are kept apart by their order', async () => {
     const door = gate()
     const { runtime, receipt, block, elapse } = await begun((ctx) =>
       Promise.all([
@@ -435,7 +435,7 @@ describe('execution: all', () => {
     expect(await runtime.result(receipt)).toBe('RangeError')
   })
 
-  test('what a branch does outside of steps beside a wait is cut off, and the log names the branch', async () => {
+  test('code of a branch outside of steps beside a wait is cut off, and the log names the branch', async () => {
     const task = defineTask({ type: 'outside', input: z.null() }, async (ctx) => {
       await ctx.sleep('nothing beside it', 10)
       return ctx.race('race', {

@@ -21,7 +21,7 @@ async function started(
 const crash = () => new Promise<never>(() => {})
 
 describe('charges', () => {
-  test('what a step charges is stored with its result: a crash after it counts it once', async () => {
+  test('a charge of a step is stored with its result: a crash after it counts it once', async () => {
     const { runtime, taskId, block } = await started(async (ctx, pass) => {
       await ctx.step('ask', (step) => {
         step.charge({ tokens: 100, money: 0.25 })
@@ -91,7 +91,7 @@ describe('charges', () => {
     [{ money: Number.NaN }, 'money is a number from 0 to 1000000000, not NaN'],
     [{ cost: '3' }, 'cost is a number from 0 to 1000000000, not "3"'],
     [null, 'charge takes { tokens, money, cost }, not null'],
-  ])('what cannot be a charge is invalid_argument: %j', async (usage, message) => {
+  ])('a value that cannot be a charge is invalid_argument: %j', async (usage, message) => {
     const { runtime, taskId } = await started(async (ctx) => ctx.charge(usage as never))
     await expect(runtime.result(taskId)).rejects.toMatchObject({
       code: 'invalid_argument',
@@ -123,7 +123,7 @@ describe('charges', () => {
     }
   })
 
-  test('what was charged by a canceled task counts, up to where its handler stops', async () => {
+  test('a charge of a canceled task counts, up to where its handler stops', async () => {
     const { runtime, taskId, elapse } = await started(async (ctx) => {
       await ctx.step('one', (step) => step.charge({ tokens: 10 }))
       ctx.charge({ tokens: 3 })
@@ -139,7 +139,7 @@ describe('charges', () => {
     expect(await runtime.status(taskId)).toMatchObject({ state: 'canceled', used: { tokens: 520 } })
   })
 
-  test('what was charged by a task that ran out of time, or is given back, counts once', async () => {
+  test('a charge of a task that ran out of time, or is given back, counts once', async () => {
     const { runtime, taskId, elapse } = await started(
       async (ctx, pass) =>
         ctx.step('s', async (step) => {
@@ -165,7 +165,7 @@ describe('charges', () => {
     await expect(runtime.result(taskId)).rejects.toMatchObject({ code: 'step_outside_handler' })
   })
 
-  test('what a step charged whose result came too late for its lease is stored once it has stopped', async () => {
+  test('a charge of a step whose result came too late for its lease is stored once it has stopped', async () => {
     const door = gate()
     const { runtime, store, taskId } = await started(async (ctx, pass) => {
       if (pass > 1) return 'second'

@@ -7,7 +7,7 @@ import { double, broken } from './children.test.ts'
 describe('children (docs/semantics.md 5.5)', () => {
   const narrow = { queueDepthLimit: 2, batchBackpressureThreshold: 1 }
 
-  test('crash at every commit: a parent with children comes to the same end, and runs no recorded step twice', async () => {
+  test('a parent with children ends the same after a crash at every commit, and runs no recorded step twice', async () => {
     const leaf = defineTask({ type: 'leaf', input: z.number() }, async (ctx, input) => {
       const one = await ctx.step('one', () => input + 1)
       await ctx.sleep('nap', 100 * input)

@@ -389,7 +389,7 @@ describe('children (docs/semantics.md 5.5)', () => {
     expect(children.map(({ state }) => state)).toEqual(['canceled', 'completed'])
   })
 
-  test('12.0 a child with an id of its own that is spawned again is told what to do', async () => {
+  test('12.0 a child with an id of its own that is spawned again gets an error that says what to do', async () => {
     const small = defineTask({ type: 'small', input: z.any() }, (_ctx, it) => it)
     const parent = defineTask({ type: 'parent', input: z.boolean() }, async (ctx, isFixed) => {
       const taskId = isFixed ? 'fixed' : `${ctx.taskId}/small/${ctx.feedback.length}`
@@ -504,7 +504,7 @@ describe('children (docs/semantics.md 5.5)', () => {
     expect(await runtime.status(receipt)).toMatchObject({ state: 'completed', output: 6 })
   })
 
-  test('the history of a test tells of children', async () => {
+  test('the history of a test has the children', async () => {
     const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) => ctx.call('child', double, 1))
     await using it = await createTestRuntime({ tasks: [parent, double] })
     const receipt = await it.runtime.submit(parent, null)

@@ -64,7 +64,7 @@ describe('execution: resume after a crash', () => {
   })
 
   test(
-    'J03 one of four is told to go, again and again, while tasks come: each has its one end, and no recorded step runs again',
+    'J03 one of four has to go, again and again, while tasks come: each has its one end, and no recorded step runs again',
     { timeout: 60_000 + restarts * 10_000 },
     async () => {
       const path = folder()

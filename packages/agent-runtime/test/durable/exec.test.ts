@@ -58,7 +58,7 @@ describe('execution: commands', () => {
     await expect(result()).rejects.toThrow('spawn no-such-command-here ENOENT')
   })
 
-  test('F09 a signal that ends a command is told', async () => {
+  test('F09 a signal that ends a command is reported', async () => {
     const { result } = await started((ctx) => ctx.exec('sh', ['-c', 'kill -s HUP $$']))
     expect(await result()).toMatchObject({ code: null, signal: 'SIGHUP' })
   })
@@ -79,7 +79,7 @@ describe('execution: commands', () => {
     await eventually(() => runtime.leaked().length === 0, 100)
   })
 
-  test('E06 what ignores TERM is killed after killGraceMs, and the handler hears why it was stopped', async () => {
+  test('E06 a command that ignores TERM is killed after killGraceMs, and the handler learns why it was stopped', async () => {
     const file = join(folder(), 'pids')
     const errors: unknown[] = []
     const { runtime, taskId } = await started(
@@ -186,7 +186,7 @@ describe('execution: commands', () => {
     expect(await pidsIn(done, 1)).toHaveLength(1)
   })
 
-  test('what a command leaves behind dies when it exits', async () => {
+  test('a process that a command leaves behind dies when it exits', async () => {
     const file = join(folder(), 'pids')
     const { result } = await started((ctx) =>
       ctx.exec('sh', ['-c', `sleep 1000 > /dev/null 2>&1 & echo $! > ${file}`]),

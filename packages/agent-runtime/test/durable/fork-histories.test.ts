@@ -176,31 +176,34 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
     return (await it.runtime.approvals.list()).approvals[0]?.approvalId ?? ''
   }
 
-  test.each(failures)('a retry asks anew what the task failed of: %s', async (_, wait, fail, mend, value) => {
-    ran.length = 0
-    const task = defineTask({ type: 'waiter', input: z.null() }, async (ctx) => {
-      await ctx.step('before', () => ran.push('before'))
-      const answer = await wait(ctx)
-      await ctx.step('after', () => ran.push('after'))
-      return answer
-    })
-    await using it = await createTestRuntime({ tasks: [task, child] })
-    const { taskId } = await it.runtime.submit(task, null)
-    await it.until(taskId, 'waiting')
-    await fail?.(it, taskId)
-    await expect(it.result(taskId)).rejects.toBeInstanceOf(TaskFailed)
-    const before = ran.length
-    const again = await it.runtime.retry(taskId)
-    await it.until(again, 'waiting')
-    await mend(it, again.taskId)
-    expect(await it.result(again)).toBe(value)
-    expect(ran.slice(before)).toEqual(['after'])
-    expect(await it.runtime.replay(again, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
-    // A fork is the history as it was.
-    const fork = await it.runtime.fork(taskId)
-    await expect(it.result(fork)).rejects.toBeInstanceOf(TaskFailed)
-    expect(await it.result(await it.runtime.fork(again))).toBe(value)
-  })
+  test.each(failures)(
+    'a retry waits again for the wait that failed the task: %s',
+    async (_, wait, fail, mend, value) => {
+      ran.length = 0
+      const task = defineTask({ type: 'waiter', input: z.null() }, async (ctx) => {
+        await ctx.step('before', () => ran.push('before'))
+        const answer = await wait(ctx)
+        await ctx.step('after', () => ran.push('after'))
+        return answer
+      })
+      await using it = await createTestRuntime({ tasks: [task, child] })
+      const { taskId } = await it.runtime.submit(task, null)
+      await it.until(taskId, 'waiting')
+      await fail?.(it, taskId)
+      await expect(it.result(taskId)).rejects.toBeInstanceOf(TaskFailed)
+      const before = ran.length
+      const again = await it.runtime.retry(taskId)
+      await it.until(again, 'waiting')
+      await mend(it, again.taskId)
+      expect(await it.result(again)).toBe(value)
+      expect(ran.slice(before)).toEqual(['after'])
+      expect(await it.runtime.replay(again, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+      // A fork is the history as it was.
+      const fork = await it.runtime.fork(taskId)
+      await expect(it.result(fork)).rejects.toBeInstanceOf(TaskFailed)
+      expect(await it.result(await it.runtime.fork(again))).toBe(value)
+    },
+  )
 
   test.each(failures)(
     '7.7 the task is not tried again of itself where it failed of: %s',
@@ -217,7 +220,7 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
     },
   )
 
-  test.each(['race', 'patience'])('7.7 nor where its own limit ended the wait: %s', async (how) => {
+  test.each(['race', 'patience'])('7.7 a wait that its own limit ended is final, too: %s', async (how) => {
     const task = defineTask({ type: 'waiter', input: z.null(), retry: { attempts: 4 } }, async (ctx) => {
       if (how === 'race')
         return ctx.race('r', { go: (branch) => branch.waitForSignal('go') }, { timeoutMs: 50 })
@@ -229,7 +232,7 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
     expect(await it.runtime.status(receipt)).toMatchObject({ state: 'failed', attempt: 1 })
   })
 
-  test('a retry asks anew what the task failed of: patience with a child', async () => {
+  test('a retry waits again after a failure of patience with a child', async () => {
     let ms = 80
     const { it, receipt } = await unlucky(async (ctx) => {
       const slow = await ctx.spawn('slow', child, ms)
@@ -241,7 +244,7 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
     expect(await it.result(await it.runtime.retry(receipt))).toBe(10)
   })
 
-  test('a retry asks anew what the task failed of: a doubt that a human did not lift', async () => {
+  test('a retry waits again after a doubt that a human did not lift', async () => {
     ran.length = 0
     const buy = defineTask({ type: 'buy', input: z.null() }, (ctx) =>
       ctx.step('charge', { inDoubt: 'ask' }, () => {

@@ -77,7 +77,7 @@ describe('retry (docs/semantics.md 1.2, 6.3)', () => {
 })
 
 describe('fork (docs/semantics.md 6.3)', () => {
-  it('6.3 what came before the step stays, with edits; the rest runs again; the original is untouched', async () => {
+  it('6.3 steps before the given one stay, with edits; the rest runs again; the original is untouched', async () => {
     const { task, ran, fails } = trip()
     fails.last = false
     const { runtime } = await virtualRuntime({ tasks: [task] })

@@ -95,7 +95,7 @@ describe('execution: steps in doubt', () => {
     expect([asked, paid.length]).toEqual([4, 1])
   })
 
-  test('verify that answers something else is told what to answer', async () => {
+  test('an error says how verify has to answer when it answers something else', async () => {
     const { it, receipt, paid } = await paying({ inDoubt: 'verify', verify: () => 'yes' as never })
     await using _ = it
     await expect(it.result(receipt)).rejects.toMatchObject({

@@ -88,7 +88,7 @@ describe('steps in doubt of forks (docs/semantics.md 6.3, 7.6)', () => {
     expect(failing.keys).toHaveLength(1)
   })
 
-  test('verify is asked again in the retry, and told the first key', async () => {
+  test('verify is asked again in the retry, and gets the first key', async () => {
     const asked: string[] = []
     const verifying = await charging({
       inDoubt: 'verify',

@@ -90,7 +90,7 @@ describe('random programs, crashed after every commit (docs/semantics.md 6.1, 7.
   )
 
   test(
-    'Theorem 11 in memory: from its memos alone each comes to the same end, and no function runs again',
+    'Theorem 11 in memory: each ends the same from its memos alone, and no function runs again',
     { timeout: limitMs },
     async () => {
       let lives = 0

@@ -151,7 +151,7 @@ describe('rate limits', () => {
     expect((await runtime.stats()).quotas).toMatchObject([{ key: 'model:big', blockedUntil }])
   })
 
-  test('what says that trying again cannot help fails, and the model is blocked', async () => {
+  test('an error that says that trying again cannot help fails, and the model is blocked', async () => {
     const { runtime, receipt } = await begun(() => {
       throw new NonRetryableError('out of credit', { cause: refusal() })
     })
@@ -169,7 +169,7 @@ describe('rate limits', () => {
     expect(await runtime.result(receipt)).toBe('answer 4')
   })
 
-  test('what was charged before a refusal counts once', async () => {
+  test('a charge before a refusal counts once', async () => {
     const { ask } = provider(1)
     const { runtime, elapse, receipt, taskId } = await begun((ctx) =>
       ctx.step('ask', () => {

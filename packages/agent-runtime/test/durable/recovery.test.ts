@@ -234,7 +234,7 @@ describe('execution: recovery by category of failure', () => {
     expect(await status()).toMatchObject({ state: 'completed' })
   })
 
-  test('12.2 14.3 whoever lets a task go on has approved none of its work: a later rejection goes back past that', async () => {
+  test('12.2 14.3 a person who lets a task go on has approved none of its work: a later rejection goes back past that', async () => {
     const drafts: string[] = []
     const { status, runtime, elapse } = await begun({ crash: 'human_escalation' }, async (ctx, pass) => {
       await ctx.step('draft', () => drafts.push(`draft ${drafts.length + 1}`))
@@ -297,7 +297,7 @@ describe('execution: recovery by category of failure', () => {
     expect(await status()).toMatchObject({ state: 'completed', output: 'approved' })
   })
 
-  test('14.3 what cannot be tried again with success fails at once, unless a person or another model may help', async () => {
+  test('14.3 a task that cannot be tried again with success fails at once, unless a person or another model may help', async () => {
     const final = () => new NonRetryableError('never')
     expect(await (await begun({}, failing(1, final))).status()).toMatchObject({ state: 'failed', attempt: 1 })
     const asked = await begun({ crash: 'human_escalation' }, failing(1, final))
@@ -348,7 +348,7 @@ describe('execution: recovery by category of failure', () => {
     })
   })
 
-  test('14.3 what a table may hold is checked when the type is defined', () => {
+  test('14.3 the entries of a table are checked when the type is defined', () => {
     const define = (recovery: unknown) => () =>
       defineTask({ type: 't', input: z.any(), recovery: recovery as RecoverySetting }, () => 1)
     expect(define({ timeout: 'again' })).toThrow(ConfigError)

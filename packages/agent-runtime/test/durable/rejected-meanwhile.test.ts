@@ -22,7 +22,7 @@ async function asking(
   return { it, receipt, open, idOf }
 }
 
-describe('what goes with a rejection (docs/semantics.md 12.2)', () => {
+describe('the work that goes with a rejection (docs/semantics.md 12.2)', () => {
   test('a back-off: the step runs again at once, with all of its tries', async () => {
     const ran: [generation: number, at: number][] = []
     const retry = { attempts: 2, backoff: { initialMs: HOUR, maxMs: HOUR, jitter: 0 } }

@@ -115,7 +115,7 @@ describe('execution: retries of steps', () => {
     expect(step.tries).toHaveLength(1)
   })
 
-  test('what cannot be stored is not tried again; what took too long is', async () => {
+  test('a result that cannot be stored is not tried again; a step that took too long is', async () => {
     let calls = 0
     const { runtime, receipt, elapse } = await begun(async (ctx) => {
       const retry = { attempts: 2, backoff: plain }

@@ -55,7 +55,7 @@ describe('children that find no room (docs/semantics.md 5.5)', () => {
     door.resolve()
   })
 
-  test('who leaves the line lets the next one wait: a branch that lost, a task that is canceled', async () => {
+  test('a call that leaves the line lets the next one wait: a branch that lost, a task that is canceled', async () => {
     const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
       await ctx.waitForSignal('go')
       const raced = ctx.race('race', {

@@ -10,7 +10,7 @@ interface Told {
   readonly code?: string
 }
 
-describe('execution: a step that failed for good and was caught', () => {
+describe('execution: a step that finally failed and was caught', () => {
   test('fails so in every later pass of the try, and its function runs no more', async () => {
     const ran: string[] = []
     const seen: Told[] = []
@@ -67,7 +67,7 @@ describe('execution: a step that failed for good and was caught', () => {
     expect(ran).toEqual({ a: 1, b: 2, inner: 1 })
   })
 
-  test('runs again when the handler is tried anew, and when a crash came before the pass was put aside', async () => {
+  test('a step runs again when the handler is tried again, and when a crash came before the pass was put aside', async () => {
     let ran = 0
     const flaky = (ctx: TaskContext) =>
       ctx.step('flaky', () => {

@@ -243,7 +243,7 @@ describe('the moves of a step', () => {
       'ended',
       'enter begin recordFailure reject',
     ],
-  ])('what a human says is done when the step is let in again: %s', (_, said, next, effects) => {
+  ])("a human's decision is carried out when the step is let in again: %s", (_, said, next, effects) => {
     const { as, does, step } = moved(
       stepIn(states.ready, { doubt: started, verdict: said }),
       events.admitted,

@@ -228,7 +228,7 @@ describe('execution: step keys', () => {
 })
 
 describe('execution: step values', () => {
-  test('G09 what cannot be stored fails the step, naming it and the place', async () => {
+  test('G09 a value that cannot be stored fails the step, naming it and the place', async () => {
     const error = await runOnce((ctx) =>
       ctx
         .step('list files', (): unknown => ({ files: [{ open: () => 1 }] }))
@@ -241,7 +241,7 @@ describe('execution: step values', () => {
     })
   })
 
-  test('what cannot even be looked at fails the step and the task as what cannot be stored does', async () => {
+  test('a value that cannot even be looked at fails the step and the task as one that cannot be stored does', async () => {
     const { proxy, revoke } = Proxy.revocable({}, {})
     revoke()
     const thrower = new Proxy(
@@ -262,7 +262,7 @@ describe('execution: step values', () => {
     await expect(runOnce(() => proxy as never)).rejects.toMatchObject({ code: 'step_not_serializable' })
   })
 
-  test('what is too large fails the step, and the task is not retried for it', async () => {
+  test('a result that is too large fails the step, and the task is not retried for it', async () => {
     const task = defineTask({ type: 'large', input: z.null(), retry: { attempts: 5 } }, (ctx) =>
       ctx.step('s', () => 'x'.repeat(2_000)),
     )
@@ -448,7 +448,7 @@ describe('execution: calls inside a step', () => {
     })
   })
 
-  test('what does not need a key may be called there, and steps beside it are no matter', async () => {
+  test('a call that needs no key may be made there, and steps beside it do not matter', async () => {
     const task = defineTask({ type: 'nested', input: z.any() }, async (ctx) => {
       const [one, two] = await Promise.all([
         ctx.step('one', async () => {

@@ -63,7 +63,7 @@ describe('7.4 the result of a step that was paid is not lost', () => {
     expect(made).toEqual(['http://one.example/'])
   })
 
-  test('what toStorable throws fails the try', async () => {
+  test('an error of toStorable fails the try', async () => {
     let tried = 0
     const toStorable = (n: number) => {
       if (n === 1) throw new Error('not this one')

@@ -32,7 +32,7 @@ test('the methods of a context may be taken out of it', async () => {
   expect(await runtime.result(real)).toEqual([1, 2, 8, true, 'go', real.taskId])
 })
 
-test('where a call stands is told all the same', async () => {
+test('the place of a call is reported all the same', async () => {
   const twice = defineTask({ type: 'twice', input: z.null() }, async ({ step }) => {
     await step('a', () => 1)
     await step('a', () => 2)

@@ -3,7 +3,7 @@ import { sweepCrashes } from '../../src/testing/index.ts'
 import { verdictOf, twice } from './time-limits.test.ts'
 
 describe('the time limit of a race or an all', () => {
-  test('whatever it was crashed after, it comes to the same end; verify and a fork agree', async () => {
+  test('it ends the same after a crash at any place; verify and a fork agree', async () => {
     const ran: string[] = []
     const task = twice(ran)
     const { commits } = await sweepCrashes({

@@ -124,7 +124,7 @@ describe('the time limit of a race or an all', () => {
     expect(steps.map(({ key }) => key)).toEqual(['both', 'after'])
   })
 
-  test('who settles in time beats it, and the timer is dropped with the decision', async () => {
+  test('a call that settles in time beats it, and the timer is dropped with the decision', async () => {
     const task = taskOf(async (ctx) => {
       const { winner } = await ctx.race(
         'answer',
@@ -151,7 +151,7 @@ describe('the time limit of a race or an all', () => {
     expect(dropped.toSorted()).toEqual([`${LIMIT}answer`, `${LIMIT}both`, 'long'])
   })
 
-  test('what ends at the very moment in which the time is over has ended in time', async () => {
+  test('a call that ends at the very moment in which the time is over has ended in time', async () => {
     const task = taskOf(async (ctx) => {
       const { winner } = await ctx.race(
         'even',
@@ -276,7 +276,7 @@ describe('the time limit of a race or an all', () => {
     expect([ran.includes('branch'), ran.includes('step')]).toEqual([true, false])
   })
 
-  test('what a branch was answered before the time was over counts, in a pass that comes later', async () => {
+  test('an answer that a branch got before the time was over counts, in a pass that comes later', async () => {
     const task = taskOf(async (ctx) => {
       if (ctx.attempt > 1)
         return ctx.race('order', { a: (it) => it.step('a', () => 'again') }, { timeoutMs: 1_000 })
@@ -337,7 +337,7 @@ describe('the time limit of a race or an all', () => {
     })
   })
 
-  test('a rejection makes the race again: a limit that was over counts anew, an open one goes on', async () => {
+  test('a rejection makes the race again: a limit that was over counts again, an open one goes on', async () => {
     const times: number[] = []
     let now = () => 0
     const task = taskOf(async (ctx) => {
@@ -383,7 +383,7 @@ describe('the time limit of a race or an all', () => {
   })
 
   test.each(['race', 'all'] as const)(
-    'a retry of a task that failed of the limit of a %s asks anew',
+    'a retry of a task that failed because of the limit of a %s waits again',
     async (kind) => {
       let answers = false
       const ran: string[] = []
@@ -421,7 +421,7 @@ describe('the time limit of a race or an all', () => {
         }),
     ],
   ])(
-    'what was inside of it and over before, %s, decides it however long nobody looked',
+    'a call inside of it that was over before, %s, decides it however long nobody looked',
     async (_, inside) => {
       for (const timeoutMs of [4_000, undefined]) {
         const task = taskOf((ctx) =>

@@ -74,7 +74,7 @@ describe('execution: calls that nobody awaits', () => {
     expect(status).toMatchObject({ state: 'failed', attempt: attempts })
   })
 
-  test('what was thrown need be no error', async () => {
+  test('a thrown value need be no error', async () => {
     const { error } = await ended(async (ctx) => {
       void ctx.step('a', () => Promise.reject('just text'))
       await turns()
@@ -103,7 +103,7 @@ describe('execution: calls that nobody awaits', () => {
     })
   })
 
-  test('of what cannot be stored the failure keeps its kind', async () => {
+  test('the failure keeps its kind when its error cannot be stored', async () => {
     const { status } = await ended(async (ctx) => {
       void ctx.step('a', () => 'x'.repeat(2_000_000))
       await turns()
@@ -226,7 +226,7 @@ describe('execution: calls that somebody has looked at', () => {
         return 'over'
       },
     ],
-  ])('what still runs is dropped, and the log says so: %s handlers', async (_, body) => {
+  ])('work that still runs is dropped, and the log says so: %s handlers', async (_, body) => {
     const { thrown, log } = await ended((ctx) => body(ctx, Promise.resolve('over')))
     expect(thrown).toBe('over')
     expect(log).toMatchObject([
@@ -238,7 +238,7 @@ describe('execution: calls that somebody has looked at', () => {
     ])
   })
 
-  test('of many the line names a few', async () => {
+  test('the line names a few of many', async () => {
     const { log } = await ended((ctx) => {
       void Promise.race(Array.from({ length: 30 }, (unused, index) => ctx.step(`s${index}`, never)))
     })
@@ -246,7 +246,7 @@ describe('execution: calls that somebody has looked at', () => {
     expect(log[0]?.fields['keys']).toHaveLength(10)
   })
 
-  test('what is made of a step and left alone is the one who made it to handle', async () => {
+  test('a promise made of a step and left alone belongs to its maker', async () => {
     const unhandled: unknown[] = []
     const onUnhandled = (reason: unknown) => unhandled.push((reason as Error).message)
     process.on('unhandledRejection', onUnhandled)

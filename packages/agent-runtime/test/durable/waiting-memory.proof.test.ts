@@ -9,7 +9,7 @@ describe('execution: many tasks that wait', () => {
   const tight = ['--expose-gc', '--max-semi-space-size=1', '--max-old-space-size=48']
 
   test(
-    '10 000 of them hold no slot, and weigh less than 20 MB in the process',
+    'ten thousand waits hold no slot, and weigh less than 20 MB in the process',
     { timeout: 60_000 },
     async () => {
       const program = runWith(

@@ -176,7 +176,7 @@ describe('execution: sleep', () => {
 })
 
 describe('execution: signals', () => {
-  test('what came before the wait is kept, the oldest is taken first', async () => {
+  test('a signal from before the wait is kept, the oldest is taken first', async () => {
     const door = gate()
     const { runtime, elapse, receipt, taskId } = await begun(async (ctx) => {
       await ctx.step('first', () => door.promise)
@@ -352,7 +352,7 @@ describe('execution: signals', () => {
 })
 
 describe('execution: waits and the end of a pass', () => {
-  test('hooks hear waiting, nothing settles, and no rejection counts as unhandled', async () => {
+  test('hooks get waiting, nothing settles, and no rejection counts as unhandled', async () => {
     const unhandled: unknown[] = []
     const onUnhandled = (reason: unknown) => unhandled.push(reason)
     process.on('unhandledRejection', onUnhandled)
@@ -597,7 +597,7 @@ describe('execution: waits and the end of a pass', () => {
     return { state, result: await runtime.result(taskId), passes }
   }
 
-  test('what is called while the pass may end starts when it goes on, and not when it ends', async () => {
+  test('a call that is made while the pass may end starts when it goes on, and not when it ends', async () => {
     const ran: string[] = []
     const step = (ctx: TaskContext) => ctx.step('held', () => ran.push('step'))
     expect(await calledInBetween(step, true)).toEqual({ state: 'completed', result: 1, passes: 1 })
@@ -635,7 +635,7 @@ describe('execution: waits and the end of a pass', () => {
     expect(await runtime.status(taskId)).toMatchObject({ state: 'completed' })
   })
 
-  test('a handler that does not await its wait ends as ever; what it calls later is refused', async () => {
+  test('a handler that does not await its wait ends as usual; a later call is refused', async () => {
     const errors: unknown[] = []
     let late: (() => Promise<unknown>) | undefined
     const { runtime, receipt, elapse, environment } = await begun((ctx) => {

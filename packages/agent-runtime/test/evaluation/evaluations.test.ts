@@ -96,7 +96,7 @@ describe('an evaluation', () => {
     expect(heard).toHaveLength(1)
   })
 
-  test('15.3 of an agent too many is limit_exceeded', async () => {
+  test('15.3 one agent too many is limit_exceeded', async () => {
     const { evaluations } = await world({}, { maxEvaluatedAgents: 1 })
     await evaluations.record('ada', web)
     await expect(evaluations.record('bob', web)).rejects.toMatchObject({
@@ -175,7 +175,7 @@ describe('an evaluation', () => {
     expect(heard).toEqual([])
   })
 
-  test('of a runtime that was stopped is refused as every call is', async () => {
+  test('a call on a runtime that was stopped is refused as every call is', async () => {
     const runtime = await createRuntime({
       store: 'sqlite::memory:',
       tasks: [],

@@ -17,7 +17,7 @@ function scoresIn(round: number, random: SeededRandom, falls: boolean): Record<D
 }
 
 test.each([1, 2, 3, 4, 5])(
-  '15.3 over a hundred rounds, seed %i: reputation follows quality, and a drop is told within two rounds, with no false alarm',
+  '15.3 over a hundred rounds, seed %i: reputation follows quality, and a drop is reported within two rounds, with no false alarm',
   async (seed) => {
     const random = new SeededRandom(`rounds ${seed}`)
     const review = defineTask({ type: 'review', input: z.number() }, async (ctx, round) => {

@@ -6,7 +6,7 @@ import { defineTask } from '../../src/index.ts'
 import { folder } from '../real-processes.ts'
 import { gate, virtualRuntime } from '../virtual-runtime.ts'
 
-test('5.7 what a handler still wrote when another process cancels its task is refused, and nobody is told of a lost lease', async () => {
+test('5.7 a late write of a handler whose task another process cancels is refused, and nobody gets a lost lease', async () => {
   const door = gate()
   const reasons: unknown[] = []
   const task = defineTask({ type: 'busy', input: z.null() }, (ctx) =>

@@ -41,7 +41,7 @@ describe('execution: cancellation', () => {
     await expect(runtime.result(taskId)).rejects.toThrow(TaskCanceled)
   })
 
-  test('the store hears when the handler has stopped', async () => {
+  test('the store learns when the handler has stopped', async () => {
     const task = defineTask({ type: 'busy', input: z.null() }, async (ctx) => {
       await new Promise((_, reject) =>
         ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason as Error)),
@@ -474,7 +474,7 @@ describe('execution: leases', () => {
     expect((await runtime.stats()).staleWrites).toBe(1)
   })
 
-  test('a write in the very flush that ends its lease is refused; the loss is told once', async () => {
+  test('a write in the very flush that ends its lease is refused; the loss is reported once', async () => {
     const door = gate()
     const errors: unknown[] = []
     const task = defineTask({ type: 'late', input: z.null() }, async (ctx) => {

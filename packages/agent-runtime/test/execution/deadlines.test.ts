@@ -40,7 +40,7 @@ describe('execution: deadlines', () => {
     expect([deadlines.size, clock.pending]).toEqual([0, 0])
   })
 
-  test('T11 of months are kept, armed a minute at a time', () => {
+  test('T11 timers of months are kept, armed a minute at a time', () => {
     const clock = new VirtualClock()
     const armed: number[] = []
     const after: Timers['after'] = (delayMs, run) => {

@@ -5,7 +5,7 @@ import { defineTask, TaskFailed } from '../../src/index.ts'
 import { all, turns, virtualRuntime } from '../virtual-runtime.ts'
 
 describe('execution: outcome', () => {
-  test('what the handler returns is the result; nothing is a result too', async () => {
+  test('the return value of the handler is the result; nothing is a result too', async () => {
     const task = defineTask({ type: 'void', input: z.null() }, () => {})
     const { runtime } = await virtualRuntime({ tasks: [task] })
     const receipt = await runtime.submit(task, null)
@@ -13,7 +13,7 @@ describe('execution: outcome', () => {
     expect(await runtime.status(receipt.taskId)).toMatchObject({ state: 'completed', output: undefined })
   })
 
-  test('5.4 of a task that nobody stopped nothing says that its handler was', async () => {
+  test('5.4 nothing says of a task that nobody stopped that its handler was', async () => {
     const task = defineTask({ type: 'void', input: z.null() }, () => {})
     const { runtime } = await virtualRuntime({ tasks: [task] })
     const { taskId } = await runtime.submit(task, null)
@@ -49,7 +49,7 @@ describe('execution: outcome', () => {
   })
 
   test.each([['a string'], [null], [undefined], [{ message: 'looks like one' }]])(
-    'G10 whatever is thrown fails the task: %j',
+    'G10 any thrown value fails the task: %j',
     async (thrown) => {
       const task = defineTask({ type: 'throws', input: z.null() }, () => {
         // oxlint-disable-next-line typescript/only-throw-error -- users do

@@ -80,7 +80,7 @@ describe('execution: scheduling', () => {
     await until(() => started.length === 2)
   })
 
-  test('what a worker does not list stays for others', async () => {
+  test('a type that a worker does not list stays for others', async () => {
     const left = held('left')
     const right = held('right')
     const { runtime } = await virtualRuntime({
@@ -118,7 +118,7 @@ describe('execution: scheduling', () => {
     expect(await runtime.workers()).toEqual([])
   })
 
-  test('workers wait for start when told to', async () => {
+  test('workers wait for start when that is set', async () => {
     const { task, started } = held()
     const { runtime } = await virtualRuntime({ tasks: [task], start: false })
     await runtime.submit(task, 'x')
@@ -206,7 +206,7 @@ describe('execution: preemption', () => {
     expect(events.map(({ type }) => type)).toContain('task.preempted')
   })
 
-  test('a handler hears of the yield by its signal only: no call of it settles, and what it returns is dropped', async () => {
+  test('a handler gets the yield by its signal only: no call of it settles, and its return value is dropped', async () => {
     const unhandled: unknown[] = []
     const onUnhandled = (reason: unknown) => unhandled.push(reason)
     process.on('unhandledRejection', onUnhandled)

@@ -49,7 +49,7 @@ describe('execution: stop', () => {
     await other.stop()
   })
 
-  test('what still runs when the grace is over goes back with the same attempt, and is never marked as failed', async () => {
+  test('a task that still runs when the grace is over goes back with the same attempt, and is never marked as failed', async () => {
     const { task, door, heard } = held()
     const { runtime, elapse, store, environment } = await virtualRuntime({ tasks: [task] })
     const receipt = await runtime.submit(task, null)
@@ -130,7 +130,7 @@ describe('execution: stop', () => {
     await expect(runtime.submit(task, null)).rejects.toMatchObject(refused)
   })
 
-  test('whoever waits for a result is told', async () => {
+  test('a caller that waits for a result gets the reason', async () => {
     const { task } = held()
     const { runtime } = await virtualRuntime({ tasks: [task], workers: 0 })
     const receipt = await runtime.submit(task, null)

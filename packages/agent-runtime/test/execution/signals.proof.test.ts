@@ -100,7 +100,7 @@ describe('execution: signals', () => {
     expect(await tasksIn(database)).toMatchObject([{ attempt: 1 }])
   })
 
-  test('nor when nothing runs', async () => {
+  test('nothing is said either when nothing runs', async () => {
     const { code, ms } = await twoSignals(join(folder(), 'store.db'), 'submitted', 'SIGTERM', [])
     expect(code).toBe(143)
     expect(ms).toBeLessThan(2_000)

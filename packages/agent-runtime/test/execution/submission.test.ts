@@ -41,7 +41,7 @@ describe('execution: submission', () => {
     })
   })
 
-  test('what is no type at all is thrown', async () => {
+  test('a value that is no type at all is thrown', async () => {
     const { runtime } = await virtualRuntime({ tasks })
     for (const type of ['', 'x'.repeat(256), 'a\ud800', undefined, null, 5, {}]) {
       await expect(runtime.submit(type as string, {})).rejects.toThrow('a task type of 1 to 255 characters')
@@ -130,7 +130,7 @@ describe('execution: submission', () => {
     expect((await runtime.list()).tasks).toEqual([])
   })
 
-  test('what a submission leaves out, its task type says', async () => {
+  test('an option that a submission leaves out comes from its task type', async () => {
     const { runtime } = await virtualRuntime({ tasks, workers: 0 })
     const plain = await runtime.submit(late, null)
     expect(await runtime.status(plain.taskId)).toMatchObject({ lane: 'batch', model: 'm', tools: ['t'] })
@@ -247,7 +247,7 @@ describe('execution: submission', () => {
     [{}, '{}'],
     [{ issues: [{}] }, '{"issues":[{}]}'],
     [Promise.resolve(), 'undefined'],
-  ])('a schema that answers with %j is told so', async (answer, shown) => {
+  ])('a schema that answers with %j is refused with that', async (answer, shown) => {
     const odd = defineTask(
       {
         type: 'odd',

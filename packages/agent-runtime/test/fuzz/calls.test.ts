@@ -65,7 +65,7 @@ const inner = new Set(
   ),
 )
 
-describe('whatever a call is given, it is answered, or refused by an error of the house (docs/reliability.md 3.7)', () => {
+describe('any call is answered, or refused by an error of the house (docs/reliability.md 3.7)', () => {
   test('every call of a runtime is tried, and so is all that the package exports', async () => {
     await using world = await World.make()
     const values = Object.entries(everything).flatMap(([name, it]) =>
@@ -88,7 +88,7 @@ describe('whatever a call is given, it is answered, or refused by an error of th
     expect(Math.min(answered, refused)).toBeGreaterThan(runs * 5)
   })
 
-  test('what the package exports', async () => {
+  test('the exports of the package', async () => {
     const { answered, refused } = await play(exported, 36)
     expect(Math.min(answered, refused)).toBeGreaterThan(runs * 5)
   })

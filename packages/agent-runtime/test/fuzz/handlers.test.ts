@@ -236,7 +236,7 @@ function textOf(value: unknown): string {
   return encode(value, { what: 'a value' })
 }
 
-describe('whatever a handler does, gives and throws, its task has an end or waits (docs/reliability.md 3.7)', () => {
+describe('any handler, and any value that it gives or throws, leaves its task with an end or a wait (docs/reliability.md 3.7)', () => {
   test('calls of its context', { timeout: 120_000 }, async () => {
     const told = { answered: 0, refused: 0, completed: 0, failed: 0, waiting: 0 }
     await fc.assert(

@@ -138,7 +138,7 @@ async function open(crashes: boolean): Promise<TestRuntime> {
   return made
 }
 
-describe('whatever a test gives its runtime (docs/reliability.md 3.7)', () => {
+describe("any options for a test's runtime (docs/reliability.md 3.7)", () => {
   test('every call of a test runtime is tried, and so is all that the package exports', async () => {
     const it = await open(false)
     const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(it)).filter(

@@ -132,7 +132,7 @@ describe('a gateway over HTTP (docs/gateway.md)', { timeout: 60_000 }, () => {
     })
   })
 
-  test('opens a session anew that the gateway has forgotten', async () => {
+  test('a new session is opened when the gateway has forgotten the old one', async () => {
     await using server = await agentServer((seen, response, count) =>
       seen.path.includes('/runs/') && count === 1
         ? void response.writeHead(404).end()

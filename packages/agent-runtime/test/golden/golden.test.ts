@@ -104,7 +104,7 @@ describe('H07 the histories of every version agree with the programs that made t
     })
   })
 
-  test('what this version records is what is kept of the newest version', async () => {
+  test('the records of this version are those that are kept of the newest version', async () => {
     const newest = files.map((file) => Number(/^v(\d+)/.exec(file)?.[1])).reduce((a, b) => Math.max(a, b))
     for (const [name, program] of Object.entries(programs)) {
       const kept = read(`v${newest}/${name}.json`).events

@@ -5,7 +5,7 @@ import { sweepCrashes } from '../../src/testing/index.ts'
 import { add, double, start } from './graph.test.ts'
 
 describe('graphs (docs/semantics.md 13.3)', () => {
-  test('a crash at every commit: the graph comes to the same end', { timeout: 60_000 }, async () => {
+  test('a graph ends the same after a crash at every commit', { timeout: 60_000 }, async () => {
     const step = defineTask({ type: 'step', input: z.number() }, async (ctx, number) => {
       const one = await ctx.step('one', () => number + 1)
       return ctx.step('two', () => one * 2)

@@ -74,7 +74,7 @@ describe('graphs (docs/semantics.md 13.3)', () => {
     ])
   })
 
-  test('13.3 everything that is wrong with a graph is told at once, and nothing is stored', async () => {
+  test('13.3 all faults of a graph are reported at once, and nothing is stored', async () => {
     await using it = await start()
     const node = (after: readonly string[] = []): GraphNode => ({ task: nap, input: 1, after })
     const nodes: Record<string, GraphNode> = {

@@ -4,7 +4,7 @@ import { Dues } from '../../src/isolation/dues.ts'
 const use = (tokens: number) => ({ tokens, money: 0, cost: 0 })
 const isOver = { isOver: true }
 
-test('what a runner has charged and no write has taken is due when it is no more, once', () => {
+test('a charge of a runner that no write has taken is due when it is no more, once', () => {
   const dues = new Dues()
   expect(dues.afterEnd(isOver)).toEqual({})
   dues.charged(use(3))

@@ -171,14 +171,14 @@ describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 30
     expect(await client.workers()).toEqual([])
   })
 
-  test('8.2 what keeps the first worker from starting is the error of createPool', async () => {
+  test('8.2 the error that keeps the first worker from starting is the error of createPool', async () => {
     const store = `sqlite:${join(folder(), 'it.db')}`
     const broken = new URL('./programs/broken.ts', import.meta.url)
     const opened = createPool({ store, module: broken, ...quiet })
     await expect(opened).rejects.toThrow('this module cannot be loaded')
   })
 
-  test('8.1 what cannot be a pool is refused by name', async () => {
+  test('8.1 options that cannot be a pool are refused by name', async () => {
     const open = (options: object) => createPool({ store: 'sqlite:it.db', module, ...options })
     await expect(open({ store: 'sqlite::memory:' })).rejects.toThrow('store: the URL of a store that several')
     await expect(open({ module: './tasks.ts' })).rejects.toThrow('module: the file: URL or the absolute path')

@@ -129,7 +129,7 @@ describe('changed code under a task in flight (docs/semantics.md 6.4)', () => {
     expect(ran).toEqual(['charge'])
   })
 
-  test('H02 what is new in the branches of a race that is not decided runs, also beside one inside that is', async () => {
+  test('H02 a new call in the branches of a race that is not decided runs, also beside one inside that is', async () => {
     const ran: string[] = []
     const paid =
       (step: string): Version =>
@@ -226,7 +226,7 @@ describe('changed code under a task in flight (docs/semantics.md 6.4)', () => {
   })
 })
 
-describe('what is no divergence (docs/semantics.md 6.4)', () => {
+describe('calls that are no divergence (docs/semantics.md 6.4)', () => {
   test('a step that failed, was made up for, and succeeds in a later pass', async () => {
     let works = false
     const flow =
@@ -250,7 +250,7 @@ describe('what is no divergence (docs/semantics.md 6.4)', () => {
     })
   })
 
-  test('nor one that was slept on instead, the sleep still open', async () => {
+  test('a call that was slept on instead, the sleep still open, is none either', async () => {
     let works = false
     const flow: Version = async (ctx) => {
       const stay = ctx.waitForSignal('stop', { timeoutMs: 500 }).catch(() => 'never')
@@ -344,7 +344,7 @@ describe('what is no divergence (docs/semantics.md 6.4)', () => {
     expect(await task.deploy(flow(done))).toMatchObject({ state: 'completed' })
   })
 
-  test('H04 what the loser of a race recorded, decided or not', async () => {
+  test('H04 the records of the loser of a race, decided or not', async () => {
     const race =
       (loser: () => unknown, end: (ctx: TaskContext) => unknown): Version =>
       async (ctx) => {
@@ -401,7 +401,7 @@ describe('what is no divergence (docs/semantics.md 6.4)', () => {
     expect(await task.elapse(3_000)).toMatchObject({ state: 'completed', attempt: 3 })
   })
 
-  test('what a handler does in a later try only', async () => {
+  test('calls that a handler makes in a later try only', async () => {
     let fails = true
     const task = await begun(
       async (ctx) => {
@@ -455,7 +455,7 @@ describe('a parked task (docs/semantics.md 6.4)', () => {
     return task
   }
 
-  test('hears no signal until it is resumed, and loses none', async () => {
+  test('a parked task gets no signal until it is resumed, and loses none', async () => {
     const task = await begun(async (ctx) => {
       await ctx.step('a', () => 1)
       await ctx.sleep('nap', 1_000)
@@ -527,7 +527,7 @@ describe('a parked task (docs/semantics.md 6.4)', () => {
     },
   )
 
-  test('is told from others: resume refuses them and names their state', async () => {
+  test('a parked task is set apart from others: resume refuses them and names their state', async () => {
     const task = await begun((ctx) => ctx.sleep('nap', 1_000))
     const resume = () => task.runtime.resume(task.taskId)
     await expect(resume()).rejects.toMatchObject({
@@ -541,7 +541,7 @@ describe('a parked task (docs/semantics.md 6.4)', () => {
     await expect(task.runtime.resume('nobody')).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('its handler hears waiting, and nothing it awaits settles', async () => {
+  test('its handler gets waiting, and nothing it awaits settles', async () => {
     const heard: string[] = []
     const task = await begun(steps(['a']))
     await task.deploy(async (ctx) => {

@@ -195,7 +195,7 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
   )
 
   test.each(draws<readonly (0 | 1)[]>([0], [0, 1]))(
-    'H08 who tells of it, of a task that is not over (0) or is (1)',
+    'H08 a replay reports it, of a task that is not over (0) or is (1)',
     async (isOver) => {
       const it = await left()
       if (isOver) {
@@ -253,7 +253,7 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
     })
   })
 
-  test('what is sound is not suspected: signals that came between, a big value, a fork', async () => {
+  test('a sound history is not suspected: signals that came between, a big value, a fork', async () => {
     const it = await left()
     const { runtime, elapse } = await it.open()
     const fork = await runtime.fork(it.taskId, { fromStep: 'b' })

@@ -74,7 +74,7 @@ describe('ctx.patched (docs/semantics.md 6.4)', () => {
     expect(answers).toEqual([false, false])
   })
 
-  test('a fork from an earlier step answers anew, one from a later step as before', async () => {
+  test('a fork from an earlier step asks again, one from a later step has the answer', async () => {
     const task = await begun(old(() => 'old'))
     const answers: boolean[] = []
     await task.deploy(patched(answers))

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const program = fileURLToPath(new URL('../processes/behaviour.ts', import.meta.url))
 
-test('H14 what is recorded, hashed and scheduled is the same in every language, place and time zone', async () => {
+test('H14 records, hashes and schedules are the same in every language, place and time zone', async () => {
   const places = [
     { TZ: 'UTC', LC_ALL: 'C' },
     { TZ: 'Pacific/Apia', LC_ALL: 'tr_TR.UTF-8' },

@@ -57,7 +57,7 @@ describe('the result of a task that is parked as diverged (docs/semantics.md 6.4
     },
   )
 
-  test('of a parent waits on for a child that is parked, and has its output when that was resumed', async () => {
+  test('a call of a parent waits on for a child that is parked, and has its output when that was resumed', async () => {
     const input = z.null()
     const parent = defineTask({ type: 'parent', input }, (ctx) => ctx.call('child', 'child', null))
     const child = (version: Version) => defineTask({ type: 'child', input }, version)

@@ -189,7 +189,7 @@ describe('changed calls side by side (docs/semantics.md 6.4)', () => {
     }
   })
 
-  test('what was recorded instead of a step that had failed before them proves nothing', async () => {
+  test('a record in place of a step that had failed before them proves nothing', async () => {
     let works = false
     const flow =
       (end: (ctx: TaskContext) => unknown): Version =>

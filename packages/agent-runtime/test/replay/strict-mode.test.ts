@@ -77,7 +77,7 @@ describe('strict mode (docs/strict-mode.md) fails a handler that takes another p
     expect(end).toMatchObject(failure('it threw TypeError: '))
   })
 
-  test('one that waits: it is told at once, and fails when it goes on', async () => {
+  test('a waiting task learns it at once, and fails when it goes on', async () => {
     let runs = 0
     const task = defineTask({ type: 'it', input }, async (ctx) => {
       await ctx.step(`run ${(runs += 1)}`, () => 1)

@@ -213,7 +213,7 @@ describe('replay, mode verify (docs/semantics.md 6.3)', () => {
     })
   })
 
-  test('a handler that waits for something of its own is given up after timeoutMs, and hears of it', async () => {
+  test('a handler that waits for something of its own is given up after timeoutMs, and learns it', async () => {
     let aborted = false
     const task = await begun(async (ctx) => {
       ctx.signal.addEventListener('abort', () => {

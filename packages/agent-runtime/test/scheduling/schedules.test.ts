@@ -326,7 +326,7 @@ test('J07 a schedule that ten put at their start is one, and every time of it ru
   expect(times.length).toBeGreaterThanOrEqual(2)
 })
 
-describe('what cannot be put', () => {
+describe('schedules that cannot be put', () => {
   const bad: [string, unknown, string][] = [
     ['no timing', undefined, "schedule 'x': a timing"],
     ['an empty one', {}, 'either cron or everyMs'],

@@ -40,7 +40,7 @@ describe('the times of a cron expression', () => {
     ])
   })
 
-  test('what comes every so many minutes or hours goes on evenly through both', () => {
+  test('a schedule of every so many minutes or hours goes on evenly through both', () => {
     const spring = times('*/30 * * * *', 'Europe/Paris', '2026-03-29T00:10Z', 4)
     expect(spring).toEqual(['2026-03-29T00:30', '2026-03-29T01:00', '2026-03-29T01:30', '2026-03-29T02:00'])
     const autumn = times('0 * * * *', 'Europe/Paris', '2026-10-24T23:10Z', 4)
@@ -119,7 +119,7 @@ describe('the times of an interval', () => {
     expect(firstAfter({ everyMs: 365 * day, anchorAt: 0 }, 1)).toBe(365 * day)
   })
 
-  test('the newest of very many are told without a walk', () => {
+  test('the newest of very many are found without a walk', () => {
     const { due, count } = timesUntil({ everyMs: 1_000, anchorAt: 0 }, 1_000, 365 * day, 3)
     expect(due).toEqual([365 * day - 2_000, 365 * day - 1_000, 365 * day])
     expect(count).toBe(365 * 24 * 60 * 60)
@@ -137,7 +137,7 @@ describe('the times that have come', () => {
     })
   })
 
-  test('of more than a thousand the newest are told', () => {
+  test('the newest of more than a thousand are listed', () => {
     const minutely = { cron: '* * * * *', timeZone: 'Europe/Paris' }
     const now = 10 * 365 * day
     const { due, count } = timesUntil(minutely, minute, now, 3)
@@ -146,7 +146,7 @@ describe('the times that have come', () => {
   })
 })
 
-describe('what is no cron expression or time zone', () => {
+describe('texts that are no cron expression or time zone', () => {
   test.each([
     ['61 9 * * *', 'Invalid value for minute: 61'],
     ['0 9 * *', 'it must have five or six fields'],
@@ -156,7 +156,7 @@ describe('what is no cron expression or time zone', () => {
     ['@reboot', '@reboot is not supported'],
     ['@never', ''],
     ['0 9 * * MOO', ''],
-  ])('%j is told so: %s', (cron, problem) => {
+  ])('%j is refused so: %s', (cron, problem) => {
     expect(problemOfCron(cron)).toContain(problem)
   })
 

@@ -31,7 +31,7 @@ describe('sweepCrashes', () => {
           })
           .catch(() => 'failed'),
     ],
-  ])('%s comes to its end after every crash', async (_, body) => {
+  ])('%s ends the same after every crash', async (_, body) => {
     const nested = defineTask({ type: 'nested', input: z.null() }, async (ctx) => {
       await body(ctx)
       return 'over'

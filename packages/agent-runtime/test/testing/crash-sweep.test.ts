@@ -35,7 +35,7 @@ async function approveTwice(world: TestRuntime) {
 }
 
 describe('sweepCrashes', () => {
-  test('A18 crashes after every commit, and each run comes to the same end', async () => {
+  test('A18 each run ends the same after a crash at every commit', async () => {
     const seen: unknown[] = []
     const report = await sweepCrashes({
       tasks: [example],
@@ -121,7 +121,7 @@ describe('sweepCrashes', () => {
     expect(message).toContain("step.completed   'two' = 2")
   })
 
-  test('a run without a crash that fails is told as that', async () => {
+  test('a run without a crash that fails is reported as that', async () => {
     const waits = defineTask({ type: 'waits', input: z.null() }, (ctx) => ctx.waitForSignal('never'))
     const sweep = sweepCrashes({ tasks: [waits], script: (run) => run.run(waits, null) })
     await expect(sweep).rejects.toThrow(/^without a crash: the script threw TaskStuck: .*the signal 'never'/)

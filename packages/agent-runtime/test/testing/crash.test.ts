@@ -81,7 +81,7 @@ describe('a crash', () => {
     expect((await world.history(receipt)).steps).toMatchObject([{ key: 'work', runs: 2 }])
   })
 
-  test('what was asked before is answered by the next process, what is followed goes on', async () => {
+  test('a question from before is answered by the next process, and following goes on', async () => {
     const { walk } = walker()
     await using world = await createTestRuntime({ tasks: [walk], crashes: true })
     const { runtime } = world

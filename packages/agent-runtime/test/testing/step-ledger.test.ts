@@ -18,7 +18,7 @@ function event(type: StoredEvent['type'], key: string, seq = 1, since?: number):
   return { taskId: 'task', seq, type, at: 0, data: JSON.stringify({ key, since }), hash: '' }
 }
 
-test('a function that begins although its result is recorded is told of; one that failed may begin again', () => {
+test('a function that begins although its result is recorded is reported; one that failed may begin again', () => {
   const ledger = new StepLedger()
   ledger.began('task', 'a')
   ledger.hear(event('step.failed', 'a'))
@@ -31,7 +31,7 @@ test('a function that begins although its result is recorded is told of; one tha
   expect(ledger.runsOf('task', 'a')).toBe(3)
 })
 
-test('what a rejection sent back may begin again, what stands before the last approval may not', () => {
+test('a step that a rejection sent back may begin again, a step before the last approval may not', () => {
   const ledger = new StepLedger()
   ledger.hear(event('step.completed', 'plan', 3))
   ledger.hear(event('step.completed', 'text', 6))

@@ -55,7 +55,7 @@ describe('run', () => {
     await expect(runtime.result('nobody')).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('a second use of a key is told with the places of both calls, in branches and for what they stand in', async () => {
+  test('a second use of a key is reported with the places of both calls, in branches and for the calls around them', async () => {
     const twice = (call: (ctx: TaskContext) => Promise<unknown>) => (ctx: TaskContext) =>
       call(ctx).then(() => call(ctx))
     const uses: readonly ((ctx: TaskContext) => Promise<unknown>)[] = [
@@ -86,7 +86,7 @@ describe('run', () => {
     expect(runtime.now).toBe(START)
   })
 
-  test('options that are missing are told with what they have to be', async () => {
+  test('missing options are reported with what they have to be', async () => {
     await expect(createTestRuntime({} as never)).rejects.toMatchObject({
       code: 'invalid_config',
       message: expect.stringContaining('tasks: a list of what defineTask returns; not given') as string,

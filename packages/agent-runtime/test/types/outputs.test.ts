@@ -19,7 +19,7 @@ describe('a handler returns what can be stored', () => {
     expectTypeOf(parsed.type).toEqualTypeOf<'d'>()
   })
 
-  test('what cannot be stored does not compile', () => {
+  test('a value that cannot be stored does not compile', () => {
     // @ts-expect-error it is a URL: return its href
     defineTask({ type: 'a', input }, () => new URL('http://localhost'))
     // @ts-expect-error it.run is a function

@@ -9,7 +9,7 @@ const mail = defineTask({ type: 'mail', input: z.string() }, (_, to) => `sent to
 const submitter = { tasks: [mail], workers: 0 }
 
 describe('a task that a program works on by hand (docs/semantics.md 4.12)', () => {
-  test('4.12 of two processes that want the lease of a task one has it, until it releases it with a result', async () => {
+  test('4.12 one of two processes that want the lease of a task has it, until it releases it with a result', async () => {
     const options = { ...submitter, store: `sqlite:${join(folder(), 'store.db')}`, logger: false } as const
     await using one = await createRuntime(options)
     await using two = await createRuntime(options)

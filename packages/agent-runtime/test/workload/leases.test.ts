@@ -98,7 +98,7 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     expect(await runtime.result(lease.taskId)).toBe(1)
   })
 
-  test('await using releases it, and what it failed with is told', async () => {
+  test('await using releases it, with the error that it failed with', async () => {
     const { runtime } = await virtualRuntime({ tasks: [] })
     let taskId = ''
     {
@@ -115,7 +115,7 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     })
   })
 
-  test('10.7 heartbeats are kept, count against the budget, and are told to observers', async () => {
+  test('10.7 heartbeats are kept, count against the budget, and are reported to observers', async () => {
     const { runtime, elapse } = await virtualRuntime({ tasks: [] })
     const heard: unknown[] = []
     using _ = runtime.observe({
@@ -244,7 +244,7 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     await lease.release()
   })
 
-  test('10.5 what is measured counts as well, and is no heartbeat', async () => {
+  test('10.5 measured usage counts as well, and is no heartbeat', async () => {
     const { runtime, elapse } = await virtualRuntime({ tasks: [] })
     let memoryBytes = 10
     const abortController = controller()
@@ -329,7 +329,7 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     await expect(runtime.retry(lease.taskId)).rejects.toThrow('run by its caller')
   })
 
-  test('C8 whose process died it is failed by another as lease_lost, without a scar', async () => {
+  test('C8 a lease whose process died is failed by another as lease_lost, without a scar', async () => {
     const database = join(mkdtempSync(join(tmpdir(), 'leases-')), 'store.db')
     const environment = virtualEnvironment()
     const first = await virtualRuntime({ tasks: [], database, environment })

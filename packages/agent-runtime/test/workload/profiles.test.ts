@@ -36,7 +36,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
       'limits.hard.memoryBytes: a whole number of bytes',
     ],
     [{ limits: { hard: { memoryBytes: 1 } } }, 'limits belong to a profile'],
-  ])('what is wrong with it is told at its definition: %j', (options, message) => {
+  ])('a fault in it is reported at its definition: %j', (options, message) => {
     const define = () => defineTask({ type: 'x', input: z.null(), ...(options as object) }, () => {})
     expect(define).toThrow(ConfigError)
     expect(define).toThrow(message)
@@ -64,7 +64,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     await runtime.result(receipt)
   })
 
-  test('10.1 its deadline is one that heartbeats do not extend; the handler hears of it by its signal', async () => {
+  test('10.1 its deadline is one that heartbeats do not extend; the handler gets it by its signal', async () => {
     const seen: unknown[] = []
     const task = defineTask({ type: 'heavy', input: z.null(), profile: 'HEAVY' }, async (ctx) => {
       ctx.signal.addEventListener('abort', () => seen.push(ctx.signal.reason))
@@ -107,7 +107,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     expect((await runtime.routes())[0]?.scar).toBeCloseTo(0.5, 6)
   })
 
-  test('C9 one that does not stop is told of at abortGraceMs, and once', async () => {
+  test('C9 a handler that does not stop is reported at abortGraceMs, and once', async () => {
     const door = gate()
     const task = defineTask({ type: 'stuck', input: z.null(), profile: 'STANDARD' }, () => door.promise)
     const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
@@ -266,7 +266,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     expect(await runtime.result(receipt)).toBeUndefined()
   })
 
-  test('C8 a handler that is parked in a wait is not silent; the pass that goes on has its time anew', async () => {
+  test('C8 a handler that is parked in a wait is not silent; the pass that goes on has its whole time', async () => {
     const task = defineTask({ type: 'naps', input: z.null(), profile: 'HEAVY' }, async (ctx) => {
       await ctx.heartbeat()
       await ctx.sleep('nap', 200_000)
@@ -281,7 +281,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     expect(await runtime.routes()).toEqual([])
   })
 
-  test('C8 one that was told to stop, or has ended, is not silent', async () => {
+  test('C8 a handler that had to stop, or has ended, is not silent', async () => {
     const door = gate()
     const stops = { type: 'stops', input: z.null(), profile: 'HEAVY' } as const
     const task = defineTask(stops, async (ctx) => {
@@ -300,7 +300,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     expect(await runtime.routes()).toEqual([])
   })
 
-  test('10.7 observers hear of its lease; one that throws changes nothing', async () => {
+  test('10.7 observers learn of its lease; an observer that throws changes nothing', async () => {
     const heard: unknown[] = []
     const task = defineTask({ type: 'seen', input: z.null(), profile: 'HEAVY' }, async (ctx) => {
       await ctx.heartbeat({ progress: 0.25, memoryBytes: 7 })
@@ -336,7 +336,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
       'budget_exceeded',
       'budget_exceeded',
     ],
-  ] as const)('10.7 %s is told of as on the page', async (_, more, kind, code, observed) => {
+  ] as const)('10.7 %s is reported as on the page', async (_, more, kind, code, observed) => {
     const heard: unknown[] = []
     const reasons: unknown[] = []
     const door = gate()
@@ -358,7 +358,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     expect(heard).toEqual([observed])
   })
 
-  test('10.7 the budget of a task is told of as an end, not as an expiry', async () => {
+  test('10.7 the budget of a task is reported as an end, not as an expiry', async () => {
     const heard: unknown[] = []
     const reasons: unknown[] = []
     const door = gate()

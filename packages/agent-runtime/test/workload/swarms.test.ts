@@ -135,14 +135,14 @@ describe('swarms (docs/semantics.md 10.6)', () => {
     ['spawnAgent option delayMs: no such option', { task: agent, input: 'x', delayMs: 5 }],
     ['spawnAgent option client: no such option', { client: 'bob' }],
     ['spawnAgent option budget: no such option', { budget: { tokens: 1 } }],
-  ])('10.6 what an agent cannot be given is refused by name: %s', async (message, options) => {
+  ])('10.6 a share that an agent cannot have is refused by name: %s', async (message, options) => {
     const { runtime } = await virtualRuntime({ tasks: [agent] })
     const swarm = await runtime.createSwarm('ai')
     await expect(swarm.spawnAgent('one', options as never)).rejects.toThrow(message)
     expect((await swarm.status()).spawned).toBe(0)
   })
 
-  test('10.6 what is shed is told by its signal, and a full swarm by the receipt', async () => {
+  test('10.6 an agent that is shed gets its signal, and a full swarm is in the receipt', async () => {
     const { runtime } = await virtualRuntime({ tasks: [agent], workers: 0 })
     const swarm = await runtime.createSwarm('ai', { profile: 'HEAVY', maxAgents: 3, threshold: 0.3 })
     const first = await swarm.spawnAgent('first')
