@@ -8,6 +8,8 @@ import { join } from 'node:path'
 export interface StartedPostgres {
   /** Of its one database, with a name and a password. */
   readonly url: string
+  /** Ends it at once, whoever is connected, and starts it again. */
+  readonly restart: () => Promise<void>
   /** Ends it and deletes its files. */
   readonly stop: () => Promise<void>
 }
@@ -29,7 +31,7 @@ export async function startPostgres({ fsync }: { readonly fsync: boolean }): Pro
     port,
     user: 'postgres',
     password: 'postgres',
-    persistent: false,
+    persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--no-sync', '--encoding=UTF8'],
     postgresFlags: settings.flatMap((it) => ['-c', it]),
@@ -45,6 +47,10 @@ export async function startPostgres({ fsync }: { readonly fsync: boolean }): Pro
   }
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    async restart() {
+      await server.stop()
+      await server.start()
+    },
     async stop() {
       await server.stop()
       rmSync(folder, { recursive: true, force: true })

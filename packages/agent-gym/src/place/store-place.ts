@@ -16,6 +16,8 @@ export interface StorePlace {
   close(): Promise<void>
 }
 
+type Server = Pick<StartedPostgres, 'url' | 'stop'>
+
 /** A file in the folder of each run. */
 export const files: StorePlace = {
   kind: 'sqlite',
@@ -45,7 +47,7 @@ export function withoutPassword(server: string): string {
   return url.href
 }
 
-function schemas({ url, stop }: StartedPostgres): StorePlace {
+function schemas({ url, stop }: Server): StorePlace {
   return {
     kind: 'postgres',
     newStore() {
@@ -74,7 +76,7 @@ async function asked(url: string, sql: string): Promise<void> {
  * Starts a server for the gym. Its package ends the process on signals, and with 0 when nothing is left to do. Both are for the gym to decide:
  * what the package listens to is given up, but for the end of a process that has not stopped its server.
  */
-async function startOwn(): Promise<StartedPostgres> {
+async function startOwn(): Promise<Server> {
   const before = endings.map((event) => [event, process.listeners(event)] as const)
   const { url, stop } = await startPostgres({ fsync: true })
   const giveUp = (given: readonly string[]) => {

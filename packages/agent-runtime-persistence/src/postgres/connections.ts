@@ -5,9 +5,13 @@ import { Session, type Driver } from './session.ts'
 import type { PostgresPlace } from './url.ts'
 import { statement } from './write.ts'
 
-/** What a transaction waits for a lock at the most, and what the server lets one rest that its process has forgotten. */
+/** What a transaction waits for a lock at the most. */
 const lockMs = 5_000
-const idleMs = 30_000
+/** So long the server lets a transaction rest whose process is not heard of. Calls of the others, which it may hold up, are refused after 10 s. */
+const idleMs = 8_000
+/** How long the server may take for what crosses at once, the wait for a lock included. Whoever copies a store asks for much more. */
+const answerMs = { commit: 15_000, read: 60_000, listen: 15_000, copy: 3_600_000 } as const
+type Purpose = keyof typeof answerMs
 
 /** Makes the connections of a store, each with its purpose in its name. */
 export class Connections {
@@ -29,15 +33,20 @@ export class Connections {
   }
 
   /** `purpose`: as `pg_stat_activity` shows it. */
-  async open(purpose: 'commit' | 'read' | 'listen'): Promise<Session> {
+  async open(purpose: Purpose): Promise<Session> {
     const { connectionString, applicationName, hasSessions, schema } = this.place
     const config: ClientConfig = {
       connectionString,
       application_name: `${applicationName} ${purpose}`,
       keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
       connectionTimeoutMillis: 10_000,
     }
-    const session = await Session.open(this.driver, config, hasSessions)
+    const session = await Session.open(this.driver, config, {
+      keepsStatements: hasSessions,
+      timers: this.timers,
+      answerMs: answerMs[purpose],
+    })
     try {
       if (hasSessions) await session.run(settingsOf('SET', schema).join('; '))
       return session

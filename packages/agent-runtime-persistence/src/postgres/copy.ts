@@ -28,7 +28,7 @@ export async function copyToFile(url: string, path: string, options: CopyOptions
   let session: Session | undefined
   let file: Database.Database | undefined
   try {
-    session = await connections.open('read')
+    session = await connections.open('copy')
     await session.run(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${connections.prelude}`)
     await assertTables(session, place)
     file = new Database(path)

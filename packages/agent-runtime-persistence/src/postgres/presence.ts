@@ -32,6 +32,10 @@ export class Presence {
   private careAt = 0
   /** Another process was heard of since the last look. */
   private isHinted = false
+  /** The connection that holds this process's own lock was lost since the last look. */
+  private isUnsure = false
+  /** Before this, a lock that is free proves nothing. */
+  private judgesAt = 0
   /** Whose lock was free at the last look. One that connects again has it by the next. */
   private suspects: ReadonlySet<number> = new Set()
 
@@ -83,7 +87,12 @@ export class Presence {
       this.hint()
     })
     session.client.on('end', () => {
-      if (!this.isClosed) this.hint()
+      if (this.session !== session || this.isClosed) return
+      this.session = undefined
+      // Perhaps the server was restarted: then the others have lost their locks, too.
+      this.isUnsure = true
+      this.hint()
+      void this.showAgain()
     })
     await session.query(`SELECT pg_advisory_lock(${keyOf(this.connections.place.schema)}, $1::integer)`, [
       process,
@@ -91,6 +100,18 @@ export class Presence {
     await session.run(`LISTEN ${this.channel}`)
     await session.query(this.notifyText, [comeOrGone])
     this.session = session
+  }
+
+  /** At once, and until it works: without its lock this process is soon taken for dead. */
+  private async showAgain(): Promise<void> {
+    while (!this.isClosed)
+      try {
+        await this.show(this.process)
+        if (this.isClosed) await this.session?.end()
+        return
+      } catch {
+        await this.connections.pause(againMs)
+      }
   }
 
   private hint(): void {
@@ -102,10 +123,6 @@ export class Presence {
   question(qualified: (text: string) => string, mono: number, now: number): readonly Statement[] {
     if (mono < this.careAt) return []
     this.careAt = mono + careMs
-    if (this.session?.lost !== undefined && !this.isClosed) {
-      this.session = undefined
-      void this.show(this.process).catch(() => undefined)
-    }
     const { process } = this
     const { ttlMs } = this.it
     const held = `EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -120,12 +137,15 @@ export class Presence {
   /** The answer to {@link question}, which was asked at `mono`. */
   take({ rows }: Found, mono: number): void {
     this.others = rows.length
+    if (this.isUnsure) this.judgesAt = mono + unsureMs
+    this.isUnsure = false
+    const judges = mono >= this.judgesAt
     const free = new Set<number>()
     const gone: number[] = []
     for (const [id, isSilent, isHeld] of rows as readonly (readonly [number, number, number])[]) {
       if (isHeld === 1) continue
       free.add(id)
-      if (isSilent === 1 || this.suspects.has(id)) gone.push(id)
+      if (isSilent === 1 || (judges && this.suspects.has(id))) gone.push(id)
     }
     this.suspects = free
     this.gone = gone
@@ -152,6 +172,9 @@ const comeOrGone = 'come'
 /** How often the other processes are looked at. */
 const careMs = 500
 const suspectMs = 250
+/** So long the others have to take their locks again after a restart of the server. */
+const unsureMs = 5_000
+const againMs = 50
 /** How often the server is asked by a process that hears, or is alone; and by one that does not hear others. */
 const heardPollMs = 1_000
 const deafPollMs = 50

@@ -1,10 +1,20 @@
 import type { Client, ClientConfig, Query } from 'pg'
+import type { Timers } from '@ku0/agent-runtime-core'
 import { Batch, Prepared, type Found, type Statement } from './batch.ts'
 import { parameter } from './parameters.ts'
+import { Patience } from './patience.ts'
 
 export interface Driver {
   readonly Client: new (config: ClientConfig) => Client
   readonly Query: new (text: string) => Query
+}
+
+interface SessionOptions {
+  /** Whether the server is the same from one transaction to the next, so that it may keep what was prepared. */
+  readonly keepsStatements: boolean
+  readonly timers: Timers
+  /** A connection on which the server says nothing for so long while it is asked something is given up. */
+  readonly answerMs: number
 }
 
 /** One connection. What is sent goes out as it comes, without waiting for the answers to what went before. */
@@ -14,19 +24,23 @@ export class Session {
   lost: Error | undefined
   private readonly driver: Driver
   private readonly prepared: Prepared
+  private readonly patience: Patience
 
-  private constructor(driver: Driver, client: Client, keepsStatements: boolean) {
+  private constructor(driver: Driver, client: Client, { keepsStatements, timers, answerMs }: SessionOptions) {
     this.driver = driver
+    this.patience = new Patience(timers, answerMs, (error) => {
+      this.lost ??= error
+      this.drop()
+    })
     this.client = client
     this.prepared = new Prepared(keepsStatements)
     client.on('error', (error) => (this.lost ??= error))
     client.on('end', () => (this.lost ??= new Error('the connection was closed')))
   }
 
-  /** `keepsStatements`: whether the server is the same from one transaction to the next, so that it may keep what was prepared. */
-  static async open(driver: Driver, config: ClientConfig, keepsStatements: boolean): Promise<Session> {
+  static async open(driver: Driver, config: ClientConfig, options: SessionOptions): Promise<Session> {
     const client = new driver.Client({ ...config, pipeline: true })
-    const session = new Session(driver, client, keepsStatements)
+    const session = new Session(driver, client, options)
     await client.connect()
     return session
   }
@@ -35,7 +49,7 @@ export class Session {
   batch(statements: readonly Statement[]): Promise<readonly Found[]> {
     const batch = new Batch(statements, this.prepared)
     this.client.query(batch.into(new this.driver.Query('')))
-    return batch.answer.promise
+    return this.patience.until(batch.answer.promise)
   }
 
   async query(text: string, values: readonly unknown[] = []): Promise<Found> {
@@ -45,11 +59,11 @@ export class Session {
 
   /** Several statements without values, in one message. */
   async run(text: string): Promise<void> {
-    await this.client.query(text)
+    await this.patience.until(this.client.query(text))
   }
 
   async end(): Promise<void> {
-    if (this.lost === undefined) await this.client.end().catch(() => undefined)
+    if (this.lost === undefined) await this.patience.until(this.client.end()).catch(() => undefined)
     else this.drop()
   }
 
