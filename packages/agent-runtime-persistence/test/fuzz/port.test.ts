@@ -251,6 +251,7 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'recordStep drops': listOf(key),
   'failStep drops': listOf(key),
   'spawn drops': key,
+  'spawn retryOf': id,
   'startChild id': mostly(values('part', 'late')),
   'startChild restart': mostly(values('permanent', 'transient', 'temporary')),
   'restartChild id': mostly(values('part', 'late')),
