@@ -800,4 +800,18 @@ export const mutants: readonly Mutant[] = [
     edits: [['  if (lease !== null) return true\n', '']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/touched.proof.test.ts', 'without an event'],
   },
+  {
+    name: 'a series counts each attempt that failed as a task that failed',
+    file: `${core}store/series.ts`,
+    edits: [["leaseState === 'failed' && taskState === 'failed'", "leaseState === 'failed'"]],
+    killedBy: coreTest('store/series', 'no attempt that is repeated'),
+  },
+  {
+    name: 'a series takes a run that a later one followed for the last of its task',
+    file: `${persistence}views/series.ts`,
+    edits: [
+      ['taskState: isLast === 1 ? taskStates[taskState] : undefined', 'taskState: taskStates[taskState]'],
+    ],
+    killedBy: conformance('records', 'an attempt that was repeated'),
+  },
 ]

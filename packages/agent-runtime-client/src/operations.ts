@@ -6,6 +6,8 @@ import type {
   ExecutionLease,
   Lane,
   QuotaState,
+  Series,
+  SeriesFilter,
   StoreStats,
   TaskState,
   WaitHistogram,
@@ -172,6 +174,8 @@ export interface Operations extends Agents {
   stats(): Promise<StoreStats>
   /** Why tasks wait. */
   explainQueue(): Promise<WaitHistogram>
+  /** How many tasks started, ended and ran in the past, step by step. */
+  series(filter?: SeriesFilter): Promise<Series>
   /** A page of the failed tasks, newest first. */
   deadLetters(
     page?: Page & { readonly kind?: string | undefined; readonly type?: string | undefined },
@@ -239,6 +243,7 @@ export function operationsOn(transport: Transport): Operations {
       const { queued, waiting, reasons } = await get<WaitHistogram>('/queue')
       return { queued, waiting, reasons }
     },
+    series: (filter = {}) => get('/series', { ...filter }),
     deadLetters: (page = {}) => get('/dead-letters', { ...page }),
   }
 }

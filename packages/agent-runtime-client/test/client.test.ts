@@ -180,6 +180,11 @@ test('approvals, schedules, clients and the store, with the answers of the runti
   expect(await client.resumeQueue({ types: ['nothing'], lanes: ['batch', 'normal'] })).toBe(2)
   expect(await client.explainQueue()).toEqual(await runtime.explainQueue())
   expect((await client.stats()).totals).toEqual((await runtime.stats()).totals)
+  const ofOneType = await client.series({ windowMs: 60_000, stepMs: 60_000, type: 'nothing' })
+  expect(ofOneType.stepMs).toBe(60_000)
+  expect(ofOneType.points).toEqual([
+    { at: expect.any(Number), started: 0, completed: 0, failed: 0, running: 0 },
+  ])
   const failed = await client.submit('fail', null)
   await client.result(failed).catch(() => {})
   expect((await client.deadLetters({ kind: 'error', limit: 1 })).tasks[0]?.taskId).toBe(failed.taskId)

@@ -22,6 +22,7 @@ import { quotaBlocks } from './store-suite/quota-blocks.ts'
 import { quotaTokens } from './store-suite/quota-tokens.ts'
 import { quotas } from './store-suite/quotas.ts'
 import { reads } from './store-suite/reads.ts'
+import { series } from './store-suite/series.ts'
 import { Scene, type Quiet, type Time } from './store-suite/scene.ts'
 import { schedules } from './store-suite/schedules.ts'
 import { retention } from './store-suite/retention.ts'
@@ -123,6 +124,7 @@ const sections: Readonly<Record<string, { readonly rules: string; readonly tests
     swarms: { rules: 'docs/semantics.md 10.6', tests: swarms },
     'events and hashes': { rules: 'docs/semantics.md 1.3, 1.6, 6.2', tests: events },
     reads: { rules: 'docs/semantics.md', tests: reads },
+    series: { rules: 'docs/decisions/0047-series-from-leases.md', tests: series },
     'why a task is where it is': { rules: 'docs/semantics.md 1.5, 3, C5', tests: explains },
     values: { rules: 'docs/semantics.md 7.4, 7.5', tests: values },
     'turns and commits': { rules: 'docs/semantics.md 1.3, 6.1', tests: turns },

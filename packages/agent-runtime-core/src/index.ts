@@ -479,4 +479,12 @@ export type {
   WriteKind,
   Writes,
 } from './store/port.ts'
+export {
+  MAX_SERIES_RUNS,
+  seriesOf,
+  type Series,
+  type SeriesFilter,
+  type SeriesPoint,
+  type SeriesRun,
+} from './store/series.ts'
 export type { StoreStats, Totals } from './store/stats.ts'

@@ -182,6 +182,9 @@ export {
   TaskCanceled,
   type WaitCount,
   type WaitHistogram,
+  type Series,
+  type SeriesFilter,
+  type SeriesPoint,
 } from '@ku0/agent-runtime-core'
 export type { SubmitOptions } from './api/submissions.ts'
 export type { Accepted, Receipt, Rejected, TaskId } from './api/receipts.ts'

@@ -16,6 +16,7 @@ import type { ShareReads, ShareWrites } from '../share/operations.ts'
 import type { StepReads, StepWrites } from '../step/operations.ts'
 import type { DataLoss } from './data-loss.ts'
 import type { Explanation, WaitHistogram } from './explanation.ts'
+import type { Series, SeriesFilter } from './series.ts'
 import type { StoreStats } from './stats.ts'
 import type { SubmitWrites } from '../submit/operations.ts'
 import type { SupervisionReads, SupervisionWrites } from '../supervision/operations.ts'
@@ -157,6 +158,8 @@ export interface Reads
   explain: { fields: { readonly taskId: string }; answer: Explanation | undefined }
   /** Why tasks wait; in time by streams for those that are queued. */
   waits: { fields: Record<never, never>; answer: WaitHistogram }
+  /** How many tasks ran in the past; it looks at the newest runs only, however many the store holds. */
+  series: { fields: { readonly filter: SeriesFilter }; answer: Series }
 }
 
 export type ReadKind = keyof Reads

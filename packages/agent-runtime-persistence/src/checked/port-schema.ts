@@ -24,6 +24,7 @@ import {
   type ScheduledRun,
   type ScheduleDefinition,
   type ScheduleFilter,
+  type SeriesFilter,
   type Settlement,
   type Submission,
   type TaskFilter,
@@ -424,6 +425,14 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
   stats: {},
   explain: { taskId },
   waits: {},
+  series: {
+    filter: z.strictObject({
+      windowMs: amount.optional(),
+      stepMs: amount.optional(),
+      type: text.optional(),
+      lane: Lane.optional(),
+    } satisfies Shape<SeriesFilter>),
+  },
 }
 
 /** What a write, or a read, of each kind has to be. Nothing else may stand in it. */

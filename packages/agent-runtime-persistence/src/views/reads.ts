@@ -17,6 +17,7 @@ import { prepareQueueView } from './queue-view.ts'
 import { prepareWaitCounts } from './wait-counts.ts'
 import type { ReadContext } from './read-context.ts'
 import { prepareStoreRecords } from './store-records.ts'
+import { prepareSeries } from './series.ts'
 import { prepareSupervisors } from './supervisors.ts'
 import { prepareTaskRecords } from './task-records.ts'
 
@@ -40,6 +41,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const queueView = prepareQueueView(context, workers)
   const explain = prepareExplain(context, queueView, (row) => budgets.askingAbove(row))
   const waitCounts = prepareWaitCounts(context, queueView)
+  const series = prepareSeries(context)
   const memos = prepareMemos(db, tables)
   const supervisors = prepareSupervisors(tables, nameOf, recordOf)
   const { routes, swarms } = prepareRoutes(context)
@@ -130,6 +132,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         })
       case 'waits':
         return db.atOnce(waitCounts)
+      case 'series':
+        return series(query.filter)
     }
   }
 

@@ -33,7 +33,7 @@ export const parts = {
     'forks',
   ],
   supervision: ['supervision'],
-  records: ['retention', 'schedules', 'evaluations', 'events and hashes', 'reads'],
+  records: ['retention', 'schedules', 'evaluations', 'events and hashes', 'reads', 'series'],
   values: ['values', 'turns and commits'],
 } as const
 

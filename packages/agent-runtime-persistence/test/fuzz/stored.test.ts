@@ -134,6 +134,7 @@ async function useAll(
     attempt(`write ${operation.kind}`, () => store.write(operation))
   await read({ kind: 'stats' })
   await read({ kind: 'waits' })
+  await read({ kind: 'series', filter: {} })
   await read({ kind: 'workers' })
   await read({ kind: 'routes' })
   await read({ kind: 'swarms' })

@@ -79,6 +79,7 @@ export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read'>> = {
   evaluations: 'read',
   similar: 'read',
   waits: 'read',
+  series: 'read',
 }
 
 /** The lease that a write is made under. */

@@ -42,6 +42,7 @@ import {
   resumeQueue,
   showInfo,
   showQueue,
+  showSeries,
   showStats,
   undrainWorker,
 } from './operation.ts'
@@ -116,6 +117,7 @@ export const endpoints: readonly Endpoint[] = [
   showQueue,
   pauseQueue,
   resumeQueue,
+  showSeries,
   showStats,
   showInfo,
   deadLetters,

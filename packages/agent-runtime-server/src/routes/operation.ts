@@ -4,8 +4,9 @@ import { allows } from '../access/caller.ts'
 import { scopes } from '../access/tokens.ts'
 import { problemOf } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
-import { CursorText, LimitText, WorkerPath } from '../wire/parameters.ts'
+import { CursorText, LimitText, wholeText, WorkerPath } from '../wire/parameters.ts'
 import { LeaseSchema, TaskSchema, WorkerSchema } from '../wire/records.ts'
+import { Moment } from '../wire/schema.ts'
 import { endpoint } from './endpoint.ts'
 import { pageOfTasks } from './list-tasks.ts'
 
@@ -186,6 +187,42 @@ export const showStats = endpoint({
     },
   },
   run: async ({ serving }) => answer(serving, await serving.runtime.stats()),
+})
+
+const StepCounts = z
+  .object({
+    at: Moment,
+    started: z.int(),
+    completed: z.int(),
+    failed: z.int(),
+    running: z.int(),
+    wait: z.object({ half: z.number(), most: z.number() }).optional(),
+  })
+  .openapi('SeriesPoint')
+
+export const showSeries = endpoint({
+  method: 'get',
+  path: '/series',
+  id: 'showSeries',
+  tag: 'operation',
+  summary: 'How many tasks started, ended and ran in the past, step by step, also after a restart',
+  description:
+    'It is counted from the newest 10,000 runs that the store holds. Where the window has more, the first step begins later.',
+  scope: 'read',
+  bound: 'none',
+  query: z.strictObject({
+    windowMs: wholeText(1_000, 31 * 86_400_000),
+    stepMs: wholeText(1_000, 86_400_000),
+    type: z.string().min(1).max(255).optional(),
+    lane: z.enum(lanes).optional(),
+  }),
+  answers: {
+    200: {
+      description: 'The steps, the newest last',
+      schema: z.object({ stepMs: z.int(), points: z.array(StepCounts) }).openapi('Series'),
+    },
+  },
+  run: async ({ serving, query }) => answer(serving, await serving.runtime.series(query)),
 })
 
 export const showInfo = endpoint({

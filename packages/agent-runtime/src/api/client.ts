@@ -7,6 +7,8 @@ import type {
   RouteRecord,
   StepRecord,
   StoreInfo,
+  Series,
+  SeriesFilter,
   StoreStats,
   SwarmRecord,
   TaskFilter,
@@ -247,6 +249,11 @@ export interface Client extends AsyncDisposable {
    * `docs/explain.md`.
    */
   explainQueue(): Promise<WaitHistogram>
+  /**
+   * How many tasks started, ended and ran in the past, and how long tasks waited for a start, step by step: from the newest 10,000 runs that the
+   * store holds. Source: `docs/operating.md`.
+   */
+  series(filter?: SeriesFilter): Promise<Series>
   /** The registered workers, of every process on the store. */
   workers(): Promise<readonly WorkerStatus[]>
   /**

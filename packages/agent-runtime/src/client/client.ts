@@ -7,6 +7,7 @@ import {
   type ReadKind,
   type Reads,
   type StoreInfo,
+  type SeriesFilter,
   type StoreStats,
   type TypeSettings,
   type ValueCodec,
@@ -376,6 +377,10 @@ export class StoreClient implements Client {
 
   async explainQueue(): Promise<Reads['waits']['answer']> {
     return this.read('waits', {})
+  }
+
+  async series(filter: SeriesFilter = {}): Promise<Reads['series']['answer']> {
+    return this.read('series', { filter })
   }
 
   async workers(): Promise<Reads['workers']['answer']> {

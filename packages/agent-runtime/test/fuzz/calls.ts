@@ -311,6 +311,10 @@ export const doors: Readonly<Record<string, Door>> = {
   stats: { given: [], open: ({ runtime }) => runtime.stats() },
   explain: { given: [task], open: ({ runtime }, it: never) => runtime.explain(it) },
   explainQueue: { given: [], open: ({ runtime }) => runtime.explainQueue() },
+  series: {
+    given: [fields({ windowMs: count, stepMs: count, type: name })],
+    open: ({ runtime }, filter: never) => runtime.series(filter),
+  },
   workers: { given: [], open: ({ runtime }) => runtime.workers() },
   drainWorker: { given: [name], open: ({ runtime }, it: never) => runtime.drainWorker(it) },
   undrainWorker: { given: [name], open: ({ runtime }, it: never) => runtime.undrainWorker(it) },

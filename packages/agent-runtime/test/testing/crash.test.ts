@@ -46,6 +46,29 @@ describe('a crash', () => {
     expect(history.events).toContain('task.requeued')
   })
 
+  test('leaves the series as it was: the next process counts the runs of the one before, each once', async () => {
+    const { walk } = walker()
+    await using world = await createTestRuntime({ tasks: [walk], crashAfterCommit: 3 })
+    await expect(world.run(walk, 3, { taskId: 'walk' })).rejects.toThrow(ProcessCrashed)
+    await world.restart()
+    await world.result('walk')
+    const counts = async () => {
+      const { points } = await world.runtime.series({ windowMs: 600_000, stepMs: 600_000 })
+      return points.map(({ started, completed, failed, running }) => ({
+        started,
+        completed,
+        failed,
+        running,
+      }))
+    }
+    // The attempt that crashed, the one after it, and its pass after the nap.
+    const all = [{ started: 3, completed: 1, failed: 0, running: 0 }]
+    expect(await counts()).toEqual(all)
+    world.crash()
+    await world.restart()
+    expect(await counts()).toEqual(all)
+  })
+
   test('whenever the test wants, and again', async () => {
     const { walk, ran } = walker()
     await using world = await createTestRuntime({ tasks: [walk], crashes: true })

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useMemo } from 'react'
+import type { ReactNode } from 'react'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
@@ -7,9 +7,9 @@ import { curl, Copy } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { count, duration, many, rate } from '../../ui/format.ts'
 import { Page } from '../../ui/page.tsx'
-import { Chart, type Line } from './chart.tsx'
+import { Charts } from './charts.tsx'
 import { Needs } from './needs.tsx'
-import { keepSample, lately, quantile, rates, type Sample } from './samples.ts'
+import { keepSample, lately, quantile } from './samples.ts'
 
 export function OverviewPage() {
   const stats = useLiveQuery(['stats'], async () => {
@@ -122,37 +122,6 @@ function WaitFigure() {
         ? 'no task has started'
         : `half of the newest ${data?.length}; 95 % below ${duration(most)}`}
     </Figure>
-  )
-}
-
-function Charts({ samples }: { readonly samples: readonly Sample[] }) {
-  const at = useMemo(() => samples.map((it) => it.at), [samples])
-  const depth = useMemo<readonly Line[]>(
-    () => [
-      { name: 'interactive', color: 'interactive', values: samples.map((it) => it.depth.interactive) },
-      { name: 'normal', color: 'normal', values: samples.map((it) => it.depth.normal) },
-      { name: 'batch', color: 'batch', values: samples.map((it) => it.depth.batch) },
-    ],
-    [samples],
-  )
-  const ended = useMemo<readonly Line[]>(
-    () => [
-      { name: 'completed', color: 'completed', values: rates(samples, 'completed') },
-      { name: 'failed', color: 'failed', values: rates(samples, 'failed') },
-      { name: 'rejected', color: 'rejected', values: rates(samples, 'rejected') },
-    ],
-    [samples],
-  )
-  const flight = useMemo<readonly Line[]>(
-    () => [{ name: 'running', color: 'running', values: samples.map((it) => it.running) }],
-    [samples],
-  )
-  return (
-    <div className="charts">
-      <Chart title="Queued by lane" at={at} lines={depth} />
-      <Chart title="Ended a second" at={at} lines={ended} />
-      <Chart title="In flight" at={at} lines={flight} />
-    </div>
   )
 }
 
