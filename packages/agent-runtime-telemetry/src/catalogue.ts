@@ -48,6 +48,10 @@ export const attributes = {
     description:
       '`restart`, `retry_with_backoff`, `retry_with_feedback`, `fallback_agent` or `human_escalation`',
   },
+  supervisorOutcome: {
+    name: 'agent_runtime.supervisor.outcome',
+    description: '`restarted`, or `escalated` to the supervisor above',
+  },
   stepKey: { name: 'agent_runtime.step.key', description: 'The step key' },
   stepPosition: {
     name: 'agent_runtime.step.position',
@@ -166,6 +170,14 @@ export const metricCatalogue = {
     unit: '{failure}',
     description: 'Failures that a table of recovery followed with another try, or a question to a person',
     attributes: ['taskType', 'failureCategory', 'recoveryStrategy'],
+  },
+  supervisorRestarts: {
+    name: 'agent_runtime.supervisor.restarts',
+    instrument: 'counter',
+    unit: '{failure}',
+    description:
+      'Ends of children that a supervisor followed with a restart, or passed on to the supervisor above',
+    attributes: ['taskType', 'supervisorOutcome'],
   },
   leaseExpirations: {
     name: 'agent_runtime.lease.expirations',

@@ -21,6 +21,8 @@ export const metricEvents = [
   'task.canceled',
   'task.preempted',
   'task.recovered',
+  'supervisor.restarted',
+  'supervisor.escalated',
   'lease.expired',
   'step.completed',
   'step.failed',
@@ -89,6 +91,13 @@ export class Metrics implements Disposable {
         })
         return
       }
+      case 'supervisor.restarted':
+      case 'supervisor.escalated':
+        this.#on.supervisorRestarts.add(1, {
+          ...this.#type(task?.type),
+          [a.supervisorOutcome.name]: event.type === 'supervisor.restarted' ? 'restarted' : 'escalated',
+        })
+        return
       case 'lease.expired':
         this.#on.leaseExpirations.add(1, { [a.endReason.name]: lossOf(event.data) })
         return

@@ -282,6 +282,22 @@ test('preemptions by lane', async () => {
   ])
 })
 
+test('14.2 restarts of supervisors by task type and outcome', async () => {
+  using _ = sdk.attach(scene)
+  scene.started('a')
+  const restarted = { child: 'crawler', count: 1, stopped: [], strategy: 'one_for_one' } as const
+  scene.publish('supervisor.restarted', 'a', restarted)
+  scene.publish('supervisor.restarted', 'a', { ...restarted, count: 2 })
+  scene.publish('supervisor.escalated', 'a', { child: 'crawler', count: 3, to: 'b' })
+  const points = await sdk.points('agent_runtime.supervisor.restarts')
+  expect(
+    points.map(({ attributes, value }) => [attributes['agent_runtime.supervisor.outcome'], value]),
+  ).toEqual([
+    ['restarted', 2],
+    ['escalated', 1],
+  ])
+})
+
 test('14.3 recoveries by category and strategy', async () => {
   using _ = sdk.attach(scene)
   const leaseId = scene.started('a')

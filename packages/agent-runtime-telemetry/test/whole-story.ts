@@ -42,6 +42,7 @@ function goWrong(scene: Scene): void {
 function giveWay(scene: Scene): void {
   const data = { attempt: 1, reason: 'yielded', leaseId: scene.started('d') } as const
   scene.publish('task.requeued', 'd', data, { also: ['lease.released', 'task.preempted'] })
+  scene.publish('supervisor.restarted', 'd', { child: 'e', count: 1, stopped: [], strategy: 'one_for_one' })
   const recovery = { category: 'crash', kind: 'error', strategy: 'restart' } as const
   const again = { attempt: 2, reason: 'retry', leaseId: scene.started('d'), recovery } as const
   scene.publish('task.requeued', 'd', again, { also: ['lease.released', 'task.recovered'] })
