@@ -37,6 +37,7 @@ export type Connection = AsyncDisposable &
     | 'resumeQueue'
     | 'result'
     | 'retry'
+    | 'series'
     | 'signal'
     | 'stats'
     | 'status'

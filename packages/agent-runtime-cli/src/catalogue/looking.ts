@@ -4,6 +4,7 @@ import {
   laneFilter,
   onStoreOrServer,
   pages,
+  since,
   submissionFilters,
   stateFilter,
   timeout,
@@ -129,9 +130,10 @@ export const looking: readonly CommandEntry[] = [
   {
     name: 'stats',
     about: 'show the counters of the store',
-    options: [...watch, ...onStoreOrServer],
+    options: [since, ...watch, ...onStoreOrServer],
     examples: [
       ['agent-runtime stats', 'queued, running, waiting and finished tasks'],
+      ['agent-runtime stats --since 1h', 'starts, ends and waits of the last hour, step by step'],
       ['agent-runtime stats --watch', 'the same as a live screen, with rates'],
     ],
     load: () => import('../commands/stats.ts'),

@@ -76,6 +76,12 @@ export const after: OptionEntry = {
   read: readWhole(0, Number.MAX_SAFE_INTEGER),
 }
 
+export const since: OptionEntry = {
+  flags: '--since <duration>',
+  about: 'show the runs of this time in 20 steps, counted from the newest 10,000 starts: 15m, 1h, 24h',
+  read: readDuration,
+}
+
 export const watch: readonly OptionEntry[] = [
   { flags: '-w, --watch', about: 'show it again and again until you press Ctrl-C' },
   { flags: '--every <duration>', about: 'with --watch: how often', fallback: '1s', read: readDuration },

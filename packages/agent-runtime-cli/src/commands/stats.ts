@@ -1,4 +1,4 @@
-import type { StoreStats } from '@ku0/agent-runtime-core'
+import type { Series, SeriesFilter, StoreStats } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import type { Line } from '../screen/printer.ts'
@@ -11,7 +11,14 @@ export const run: Run = async (call) => {
   const { print, system } = call
   await using client = await connect(await call.settings())
   let before: { readonly at: number; readonly completed: number; readonly submitted: number } | undefined
+  const since = call.options['since'] as number | undefined
   return await show(call, async (isWatching) => {
+    if (since !== undefined) {
+      const series = await client.series(stepsOf(since))
+      if (isWatching) print.screen(series, () => rowsOf(series))
+      else print.answer(series, () => rowsOf(series))
+      return
+    }
     const stats = await client.stats()
     const { depth, delayed, running, waiting, totals, quotas, paused } = stats
     const at = system.now()
@@ -55,6 +62,24 @@ export const run: Run = async (call) => {
     else print.answer(stats, lines)
     before = { at, completed: totals.completed, submitted: totals.submitted }
   })
+}
+
+/** A server takes no steps below a second. */
+function stepsOf(since: number): SeriesFilter {
+  const windowMs = Math.max(1_000, since)
+  return { windowMs, stepMs: Math.max(1_000, Math.ceil(windowMs / 20)) }
+}
+
+function rowsOf({ points }: Series): readonly Line[] {
+  return table(
+    ['UNTIL', 'STARTED', 'COMPLETED', 'FAILED', 'RUNNING', 'HALF WAITED', '95 % WAITED'],
+    points.map(({ at, started, completed, failed, running, wait }) => [
+      new Date(at).toISOString(),
+      ...[started, completed, failed, running].map(count),
+      wait === undefined ? '' : `${count(wait.half)} ms`,
+      wait === undefined ? '' : `${count(wait.most)} ms`,
+    ]),
+  )
 }
 
 function quotaRow(
