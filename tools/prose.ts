@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { type Complaint, complaintsOf } from './prose/rules.ts'
 import { readPage } from './prose/sentences.ts'
-import { publicComments, testTitles } from './prose/source.ts'
+import { docComments, publicComments, testTitles } from './prose/source.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 
@@ -48,6 +48,15 @@ const titled = [
   'examples/*/test/**/*.ts',
 ]
 
+/** Packages whose inner doc comments are checked as well. The others still have some to mend; the list grows, and goes with the last of them. */
+const clean = [
+  'agent-runtime-ai',
+  'agent-runtime-client',
+  'agent-runtime-console',
+  'agent-runtime-telemetry',
+  'eslint-plugin-agent-runtime',
+]
+
 if (import.meta.main) {
   const pages = process.argv.slice(2).map((page) => relative(workspace, resolve(page)))
   const complaints =
@@ -79,8 +88,10 @@ export function commentComplaints(): string[] {
       [...read(file).matchAll(/^[A-Za-z]\w*$/gm)].map(([name]) => name),
     ),
   )
+  const whole = new Set(matching(clean.map((name) => `packages/${name}/src/**/*.{ts,tsx}`)))
   return matching(['packages/*/src/**/*.{ts,tsx}']).flatMap((file) => {
-    const complaints = complaintsOf(publicComments(file, read(file), names), {
+    const page = whole.has(file) ? docComments(file, read(file)) : publicComments(file, read(file), names)
+    const complaints = complaintsOf(page, {
       isReference: true,
       glossary: new Set(),
     })

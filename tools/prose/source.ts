@@ -2,9 +2,14 @@
 import { parseSync, Visitor } from 'rolldown/utils'
 import { readPage, type Page, type Sentence } from './sentences.ts'
 
-/** The doc comments of the declarations in `names`, as Markdown. Lines are those of the source. */
+/** All doc comments of a file, as Markdown. Lines are those of the source. */
+export function docComments(file: string, text: string): Page {
+  return commentsWhere(file, text, () => true)
+}
+
+/** The doc comments of the declarations in `names`. */
 export function publicComments(file: string, text: string, names: ReadonlySet<string>): Page {
-  const { comments, program } = parseSync(file, text)
+  const { program } = parseSync(file, text)
   const spans: { readonly from: number; readonly to: number }[] = []
   let from = 0
   for (const statement of program.body) {
@@ -15,9 +20,13 @@ export function publicComments(file: string, text: string, names: ReadonlySet<st
       spans.push({ from, to: statement.end })
     from = statement.end
   }
-  const sentences = comments
-    .filter(({ type, value }) => type === 'Block' && value.startsWith('*'))
-    .filter(({ start }) => spans.some((span) => span.from <= start && start < span.to))
+  return commentsWhere(file, text, (start) => spans.some((span) => span.from <= start && start < span.to))
+}
+
+function commentsWhere(file: string, text: string, isMeant: (start: number) => boolean): Page {
+  const sentences = parseSync(file, text)
+    .comments.filter(({ type, value }) => type === 'Block' && value.startsWith('*'))
+    .filter(({ start }) => isMeant(start))
     .flatMap(({ value, start }) => sentencesAt(lineOf(text, start), markdownOf(value)))
   return { sentences, links: [] }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { prosePages } from '../prose.ts'
 import { complaintsOf, maxWords } from '../prose/rules.ts'
 import { readPage } from '../prose/sentences.ts'
-import { publicComments, testTitles } from '../prose/source.ts'
+import { docComments, publicComments, testTitles } from '../prose/source.ts'
 
 const guide = { isReference: false, glossary: new Set(['incarnation']) }
 const reference = { ...guide, isReference: true }
@@ -56,6 +56,16 @@ function hidden() {}
     expect(complaintsOf(comments, reference).map(({ line, rule }) => `${line} ${rule}`)).toEqual([
       '1 opening',
       '5 opening',
+    ])
+  })
+
+  test('a doc comment inside a clean package is refused whether or not it is public', () => {
+    const comments = docComments('it.ts', source)
+    expect(complaintsOf(comments, reference).map(({ line, rule }) => `${line} ${rule}`)).toEqual([
+      '1 opening',
+      '5 opening',
+      '9 opening',
+      '11 opening',
     ])
   })
 })

@@ -2,7 +2,7 @@ import { NonRetryableError, RateLimited, RuntimeError } from '@ku0/agent-runtime
 import { httpLimitIn } from '@ku0/agent-runtime-core'
 import { epochMs } from './system.ts'
 
-/** What an error of a call is about. */
+/** The call that an error is about. */
 export interface FailedCall {
   /** The model that was called, for messages. */
   readonly model: string
@@ -11,8 +11,8 @@ export interface FailedCall {
 }
 
 /**
- * What a step that called a model throws, so that the runtime decides whether it is tried again. Refused for a time that the provider names (429, 503, 529) is
- * {@link RateLimited}, of the model that the quota names. What no second try can mend (other 4xx, no credit left, a missing key) is a {@link NonRetryableError}. Anything else is tried again as the step's
+ * The error that a step throws after it called a model, so that the runtime decides whether it is tried again. Refused for a time that the provider names (429, 503, 529) is
+ * {@link RateLimited}, of the model that the quota names. A failure that no second try can mend (other 4xx, no credit left, a missing key) is a {@link NonRetryableError}. Anything else is tried again as the step's
  * `retry` says. The error of the SDK is the cause; its class never reaches the SDK, which would try again by itself.
  */
 export function callError(error: unknown, { model, quota }: FailedCall): Error {
@@ -47,7 +47,7 @@ function statusOf(error: unknown): number | undefined {
   return code === undefined ? undefined : statuses[code as keyof typeof statuses]
 }
 
-/** What an error is called that comes in the middle of a stream, where the response had the status 200. */
+/** The status of each error that arrives in the middle of a stream, by its name: the response itself had the status 200. */
 const statuses = {
   rate_limit_error: 429,
   rate_limit_exceeded: 429,

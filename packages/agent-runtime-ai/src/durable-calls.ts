@@ -93,7 +93,7 @@ interface ModelAndParams {
   readonly model: Pick<LanguageModelV4, 'modelId' | 'doGenerate' | 'doStream'>
 }
 
-/** What a model is asked: headers name the versions of the SDK, and a signal is no data. */
+/** The input of a model call, as it is stored: headers name the versions of the SDK, and a signal is no data. */
 function askedOf(params: LanguageModelV4CallOptions): unknown {
   return plain({ ...params, headers: undefined, abortSignal: undefined })
 }

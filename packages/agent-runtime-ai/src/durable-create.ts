@@ -32,20 +32,20 @@ type Body = Readonly<Record<string, unknown>>
 /** An event of a stream, or a part of it, as plain data. */
 export type Data = Readonly<Record<string, unknown>>
 
-/** What is to be known of one kind of call, to store it, follow it and charge it. */
+/** The knowledge of one kind of call that is needed to store it, follow it and charge it. */
 export interface Protocol {
-  /** What is asked in place of `body`, so that a stream says what it used. */
+  /** The body that is sent in place of `body`, so that a stream says what it used. */
   readonly prepare?: (body: Body) => Body
   /** Leaves out what the caller has not asked for. */
   readonly isAsked?: (event: Data, body: Body) => boolean
   /** Two neighbours as one; undefined where they have to stay two. */
   readonly join: (last: Data, next: Data) => Data | undefined
   readonly pieceOf: (event: Data) => LivePiece | undefined
-  /** What a provider reports as an event. */
+  /** The error that a provider reports as an event. */
   readonly errorIn?: (event: Data) => Error | undefined
   /** Without such an event a stream has broken off. */
   readonly isEnd: (event: Data) => boolean
-  /** What was used, by the result or by the events of a stream. */
+  /** The tokens that were used, by the result or by the events of a stream. */
   readonly usageOf: (said: readonly Data[]) => TokenUsage
 }
 

@@ -50,7 +50,7 @@ function durableTool(
   return { ...tool, execute }
 }
 
-/** What an execution gets besides its input. */
+/** The arguments that an execution gets besides its input. */
 interface ToolCall {
   readonly toolCallId: string
   readonly abortSignal?: AbortSignal | undefined

@@ -10,7 +10,7 @@ export interface TryPlace {
 
 /**
  * Emits what one try of a model call brings, while it comes. One commit is under way at a time, and what arrives meanwhile goes into the next, so that a fast model
- * does not fill the store with a row for each token. What is emitted never fails the call.
+ * does not fill the store with a row for each token. A failed emit never fails the call.
  */
 export class LiveOutput {
   readonly #ctx: TaskContext

@@ -27,9 +27,9 @@ export interface CallOptions extends ChargeOptions {
 /** One call of a model. */
 export interface ModelCall<T> {
   readonly model: string
-  /** What it is asked, for `checkInput`. */
+  /** The input of the call, for `checkInput`. */
   readonly input: () => unknown
-  /** The caller's own signal, which ends the call for good. */
+  /** The caller's own signal, which ends the call permanently. */
   readonly signal: AbortSignal | undefined
   readonly run: (step: ModelStep) => Promise<T>
 }

@@ -44,7 +44,7 @@ export async function* readStream(
   }
 }
 
-/** What the task emits itself. The handler of a later attempt runs from its beginning, and emits again what the one before it has emitted. */
+/** The values that the task emits itself. The handler of a later attempt runs from its beginning, and emits again what the one before it has emitted. */
 class OwnChunks {
   /** How often each value was shown. */
   readonly #shown = new Map<string, number>()
@@ -65,11 +65,11 @@ class OwnChunks {
   }
 }
 
-/** What was shown of a step, and how much of that its newest try has said again. */
+/** The part of a step that was shown, and how much of that its newest try has said again. */
 class ShownCall {
   readonly #step: string
   #shown: Said[] = []
-  /** What the newest try has said. */
+  /** The output of the newest try. */
   #said: Said[] = []
   #newest: { readonly pass: number; readonly try: number } | undefined
   #hasEnded = false
@@ -158,7 +158,7 @@ function isStartOf(part: readonly Said[], whole: readonly Said[]): boolean {
   })
 }
 
-/** What stands in `whole` behind its beginning `part`. */
+/** The values of `whole` behind its beginning `part`. */
 function rest(whole: readonly Said[], part: readonly Said[]): Said[] {
   const last = part.length - 1
   return whole.slice(Math.max(0, last)).flatMap((one, index) => {

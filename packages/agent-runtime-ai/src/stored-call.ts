@@ -8,7 +8,7 @@ import { epochMs } from './system.ts'
 import { type TokenUsage, tokens } from './token-usage.ts'
 
 /**
- * What a call of a model said, as its step stores it: plain data, without the bodies and headers of the request and the response. A URL of a file is a text.
+ * The answer of a model call, as its step stores it: plain data, without the bodies and headers of the request and the response. A URL of a file is a text.
  */
 export interface StoredCall extends Pick<
   LanguageModelV4GenerateResult,
@@ -18,7 +18,7 @@ export interface StoredCall extends Pick<
   readonly response: { readonly id: string; readonly modelId: string; readonly timestamp: Date }
 }
 
-/** What there is of a call whose model names neither an id nor a time: every pass has to see the same ones. */
+/** The identity of a call whose model names neither an id nor a time: every pass has to see the same ones. */
 export interface CallIdentity {
   readonly id: string
   readonly modelId: string

@@ -1,6 +1,6 @@
 import { ApiError } from './errors.ts'
 
-/** What was asked for; undefined if the server knows nothing of that name. */
+/** The answer; undefined if the server knows nothing of that name. */
 export async function unlessUnknown<T>(asked: Promise<unknown>): Promise<T | undefined> {
   try {
     return (await asked) as T

@@ -248,7 +248,7 @@ function remedyFor({ hasCopy }: UnreadableGlobal): string {
     : 'the runtime finds no copy of it; add @opentelemetry/api (>=1.9.0 <2) to the dependencies of the program, and do not bundle it'
 }
 
-/** What a call gives, or undefined when it throws: a provider that throws is one that is not there. */
+/** The result of a call, or undefined when it throws: a provider that throws is one that is not there. */
 function orNone<T>(call: () => T): T | undefined {
   try {
     return call()

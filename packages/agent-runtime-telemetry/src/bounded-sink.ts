@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 
 /**
- * What a stream has accepted and not yet written is bounded here: a pipe's stream takes everything, so the event loop never
+ * The bytes that a stream has accepted and not yet written are bounded here: a pipe's stream takes everything, so the event loop never
  * waits for the reader.
  */
 export class BoundedSink {

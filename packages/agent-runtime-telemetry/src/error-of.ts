@@ -1,6 +1,6 @@
 import type { FailureKind } from '@ku0/agent-runtime-core'
 
-/** What telemetry says of a stored error. The message may hold anything a handler saw. */
+/** The part of a stored error that telemetry reports. The message may hold anything a handler saw. */
 export interface KnownError {
   readonly name?: string
   readonly code?: string

@@ -57,7 +57,7 @@ export function observe(
       result.observe(on.quotaInFlight, count, { [a.quota.name]: label, ...store })
   }
 
-  /** What was reported once stays in the SDK: a worker that has left runs nothing. */
+  /** A label that was reported once stays in the SDK: a worker that has left runs nothing. */
   const observeWorkers = (result: BatchObservableResult, workers: Answer<'workers'>) => {
     const inFlight = new Map([...everReported].map((label) => [label, 0]))
     for (const worker of workers) {
@@ -70,7 +70,7 @@ export function observe(
       result.observe(on.inFlight, count, { [a.workerId.name]: label, ...store })
   }
 
-  /** Of those that share a label the worst counts; one that is well again, and forgotten, is 0. */
+  /** The worst of the routes that share a label counts; one that is well again, and forgotten, is 0. */
   const observeRoutes = (
     result: BatchObservableResult,
     routes: Awaited<ReturnType<NonNullable<TelemetrySource['routes']>>>,

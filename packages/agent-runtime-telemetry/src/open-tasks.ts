@@ -2,7 +2,7 @@ import type { Lane, LeaseEndReason } from '@ku0/agent-runtime-core'
 import { errorType, failureType } from './error-of.ts'
 import type { KnownEvent, TraceCarrier } from './source.ts'
 
-/** What the events so far have said of a task that has not reached its end. */
+/** The facts that the events so far have reported about a task that has not reached its end. */
 export interface OpenTask {
   readonly taskId: string
   type: string | undefined
@@ -27,7 +27,7 @@ export interface OpenLease {
   stepsReplayed: number
 }
 
-/** What one event has changed. */
+/** The change that one event has made. */
 export interface Change {
   readonly task: OpenTask
   readonly started?: OpenLease

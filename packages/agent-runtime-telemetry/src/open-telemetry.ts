@@ -5,7 +5,7 @@ import { RuntimeError } from '@ku0/agent-runtime-core'
 /** The API of OpenTelemetry. An application that wants metrics and spans has it; other programs need not install it. */
 export type OpenTelemetry = typeof import('@opentelemetry/api')
 
-/** What an application registers through any copy of the API of this major version. */
+/** The providers that an application registers through any copy of the API of this major version. */
 export interface SharedApi {
   readonly version?: unknown
   readonly metrics?: unknown
@@ -15,7 +15,7 @@ export interface SharedApi {
 /** Where every copy of the API of this major version keeps what is registered. */
 const sharedKey = Symbol.for('opentelemetry.js.api.1')
 
-/** What is registered in this process; undefined where no program ever registered anything. */
+/** The API that is registered in this process; undefined where no program ever registered anything. */
 export function registeredApi(): SharedApi | undefined {
   // oxlint-disable-next-line no-restricted-properties -- the API's own global, which it shows in no other way
   return (globalThis as Readonly<Record<symbol, SharedApi | undefined>>)[sharedKey]

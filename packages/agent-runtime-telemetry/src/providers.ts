@@ -37,7 +37,7 @@ export interface UnreadableGlobal {
 }
 
 /**
- * What is registered globally and yet cannot be seen from here; undefined when there is nothing of that kind. Copies of the API share
+ * The providers that are registered globally and yet cannot be seen from here; undefined when there is nothing of that kind. Copies of the API share
  * their global through a symbol, and a copy refuses without a word what an older minor version has registered.
  */
 export function unreadableGlobal(): UnreadableGlobal | undefined {

@@ -16,5 +16,5 @@ export function captureTraceContext(): Record<string, string> | undefined {
   return { traceparent, tracestate }
 }
 
-/** What a vendor should at least pass on, and what the API itself reads. */
+/** The length that a vendor should at least pass on, and that the API itself reads. */
 const MAX_TRACESTATE_LENGTH = 512

@@ -111,7 +111,7 @@ export class Traces {
 
 interface TaskSpans {
   readonly open: { readonly span: Span; readonly context: Context; readonly startedAt: number } | undefined
-  /** Of the latest lease. */
+  /** The span of the latest lease. */
   readonly previous: SpanContext
 }
 

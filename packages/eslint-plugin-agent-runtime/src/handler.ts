@@ -40,7 +40,7 @@ export function durableCallOf(node: Node): string | undefined {
   return isContext(node, object['name'] as string) ? method : undefined
 }
 
-/** What is called, as it is written: `fetch`, `Date.now`, `crypto.randomUUID`. */
+/** The name of the called function, as it is written: `fetch`, `Date.now`, `crypto.randomUUID`. */
 export function calledIn(node: Node): string | undefined {
   return nameOf(node['callee'] as Node)
 }
