@@ -23,8 +23,12 @@ export function Charts({ samples }: { readonly samples: readonly Sample[] }) {
   const seen = samples[0]?.at ?? Infinity
   const { past, at, depth, ended, flight } = useMemo(() => {
     const points = data?.points ?? []
-    const before = points.filter((point) => point.at < seen)
-    const rate = (value: number) => (value * 1_000) / (data?.stepMs ?? 1)
+    const stepMs = data?.stepMs ?? 1
+    // The step in which the page was opened is drawn, too: without it all before the opening would be missing.
+    const before = points
+      .filter((point) => point.at - stepMs < seen)
+      .map((point) => ({ ...point, at: Math.min(point.at, seen - 1) }))
+    const rate = (value: number) => (value * 1_000) / stepMs
     const unknown = before.map(() => null)
     const lane = (name: keyof Sample['depth'] & string): Line => ({
       name,
