@@ -11,7 +11,7 @@ import { plotsOf } from '../src/report/plots.ts'
 import { readReport } from '../src/report/read-report.ts'
 import { Report, tally } from '../src/report/report.ts'
 import { writeReport } from '../src/report/write-report.ts'
-import { goodRun, measured } from './builders.ts'
+import { completedTask, goodRun, history, measured, started, taskWith } from './builders.ts'
 import { report, scenarioReport } from './report-builders.ts'
 
 const bad = scenarioReport({
@@ -95,6 +95,37 @@ describe('the JUnit file', () => {
 
 describe('the page', () => {
   const page = renderHtml(report([scenarioReport(), bad]), new Map([['one', plotsOf(measured(goodRun(20)))]]))
+
+  it('begins with the result, and folds criteria and rows', () => {
+    expect(page).toContain('<h1>1 of 2 scenarios failed</h1>')
+    expect(page).toMatch(/<p>[\d ]+ tasks were accepted and 0 lost\. No effect was repeated\.<\/p>/)
+    expect(page).toContain('<details><summary>Acceptance criteria</summary>')
+    expect(page).not.toContain('One task whose process was killed')
+  })
+
+  it('tells the story of a task whose process was killed', () => {
+    const events = history(
+      ['task.queued', 1200, {}],
+      ['task.started', 1210, started(9, 1)],
+      ['step.completed', 1215, { key: 'hash:0', position: 0, result: 1 }],
+      ['step.completed', 1220, { key: 'hash:1', position: 1, result: 2 }],
+      ['task.requeued', 1240, { reason: 'owner_dead', leaseId: 'lease-9-1' }],
+      ['task.started', 1250, started(9, 2)],
+      ['step.completed', 1260, { key: 'hash:2', position: 2, result: 3 }],
+      ['task.completed', 1270, { leaseId: 'lease-9-2', output: {} }],
+    )
+    const killed = goodRun(3, { tasks: [taskWith(9, events, { state: 'completed' }), completedTask(1)] })
+    const story = renderHtml(report(), new Map([['one', plotsOf(measured(killed))]]))
+    const text = story.slice(story.indexOf('One task whose process'), story.indexOf('</ol>'))
+    expect(text.match(/class="bar killed"/g)).toHaveLength(1)
+    expect(text.match(/class="step"/g)).toHaveLength(3)
+    expect(text).toMatch(/0 ms<\/b> .* starts the task\./)
+    expect(text).toMatch(
+      /30 ms<\/b> .* killed in the middle of the task\. 2 steps of this process are recorded\./,
+    )
+    expect(text).toMatch(/40 ms<\/b> .* none of them runs again\./)
+    expect(text).toMatch(/60 ms<\/b> The task completes, after 1 step more\./)
+  })
 
   it('needs nothing from elsewhere', () => {
     expect(page).not.toMatch(/(src|href)="(?!#)/)

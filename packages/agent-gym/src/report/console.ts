@@ -19,7 +19,7 @@ export function renderConsole(report: Report, files: readonly string[]): string 
     '',
     ...table([['', 'scenario', 'key figure', 'took'], ...rows]),
     '',
-    'Track AA',
+    'acceptance criteria',
     ...table(criteria),
     '',
     `${passed} of ${total} passed, score ${Math.round(score * 10) / 10}, seed ${report.seed}, ${showDuration(report.durationMs)}`,

@@ -77,4 +77,20 @@ svg .end-canceled { fill: var(--canceled); }
 svg .end-crashed { fill: var(--crashed); }
 svg .end-given-back { fill: var(--given-back); }
 svg .end-open { fill: var(--open); }
+.tracks { display: grid; gap: .5rem; margin: .6rem 0; }
+.track { display: grid; grid-template-columns: minmax(5rem, 9rem) 1fr; gap: .6rem; align-items: center; font-size: .85rem; }
+.track > div { position: relative; height: 1.3rem; background: var(--page); border-radius: .3rem; overflow: hidden; }
+.track i { position: absolute; }
+.track .bar { top: .15rem; bottom: .15rem; border-radius: .2rem; }
+.track .done { background: var(--completed); }
+.track .killed { background: var(--crashed); }
+.track .step { top: .45rem; width: .4rem; height: .4rem; margin-left: -.2rem; border-radius: 50%; background: var(--text); }
+ol { margin: .4rem 0; padding-left: 1.3rem; }
+li { margin: .25rem 0; }
+li b { font-variant-numeric: tabular-nums; white-space: nowrap; }
+figure { overflow-x: auto; }
+@media (max-width: 40rem) {
+  .wide { display: none; }
+  svg { min-width: 34rem; }
+}
 `

@@ -1,4 +1,5 @@
 import { lanes } from '@ku0/agent-runtime-core'
+import { renderKilled } from './html-killed.ts'
 import { style } from './html-style.ts'
 import { showDuration, showNumber, showValue } from './numbers.ts'
 import type { Plots, ServicePlot } from './plots.ts'
@@ -8,24 +9,28 @@ import { drawAttempts, drawCounts, drawDistributions, drawService, escape } from
 /** The report as one page that needs nothing else: no script, no font, no picture from elsewhere. */
 export function renderHtml(report: Report, plots: ReadonlyMap<string, Plots>): string {
   const { passed, total } = report.summary.total
-  const title = `Gym: ${passed} of ${total} scenarios passed`
+  const title =
+    passed === total ? `All ${total} scenarios passed` : `${total - passed} of ${total} scenarios failed`
+  const killed = [...plots.values()].flatMap((it) => it.killed ?? [])[0]
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escape(title)}</title>
+<title>Gym: ${escape(title)}</title>
 <style>${style}</style>
 </head>
 <body>
 <main>
 <header>
 <h1>${escape(title)}</h1>
+<p>${escape(describeResult(report))}</p>
 <p class="quiet">${escape(describeRun(report))}</p>
 </header>
-${renderCriteria(report)}
+${killed === undefined ? '' : renderKilled(killed)}
 ${renderSummary(report)}
+${renderCriteria(report)}
 ${renderKpis(report)}
 ${report.scenarios.map((scenario) => renderScenario(scenario, plots.get(scenario.id))).join('\n')}
 <footer class="quiet">Run ${escape(report.runId)}, schema ${report.schemaVersion}. The same data, in full, are in the JSON report beside this page.</footer>
@@ -33,6 +38,15 @@ ${report.scenarios.map((scenario) => renderScenario(scenario, plots.get(scenario
 </body>
 </html>
 `
+}
+
+/** The result in a sentence or two. */
+function describeResult({ kpis: { tasks, duplicateEffects } }: Report): string {
+  const steps =
+    duplicateEffects === 0
+      ? 'No effect was repeated.'
+      : `${showNumber(duplicateEffects)} effects were repeated.`
+  return `${showNumber(tasks.accepted)} tasks were accepted and ${showNumber(tasks.lost)} lost. ${steps}`
 }
 
 function describeRun({ startedAt, durationMs, suite, seed, env }: Report): string {
@@ -55,15 +69,15 @@ function renderCriteria({ acceptance }: Report): string {
       evidence.length === 0 ? 'no scenario of this run measures it' : evidence.map(escape).join('<br>')
     return `<tr><td>${badge(state, reached)}</td><td>${escape(title)}</td><td class="quiet">${lines}</td></tr>`
   })
-  return `<section><h2>Acceptance criteria of Track AA</h2><table><tbody>${rows.join('')}</tbody></table></section>`
+  return `<section><details><summary>Acceptance criteria</summary><table><tbody>${rows.join('')}</tbody></table></details></section>`
 }
 
 function renderSummary({ scenarios }: Report): string {
   const rows = scenarios.map(
     ({ id, title, pass, figure, difficulty, durationMs }) =>
-      `<tr><td>${verdict(pass)}</td><td><a href="#${id}">${escape(title)}</a></td><td class="quiet">${difficulty}</td><td>${escape(figure)}</td><td class="number">${showDuration(durationMs)}</td></tr>`,
+      `<tr><td>${verdict(pass)}</td><td><a href="#${id}">${escape(title)}</a></td><td class="quiet wide">${difficulty}</td><td>${escape(figure)}</td><td class="number wide">${showDuration(durationMs)}</td></tr>`,
   )
-  return `<section><h2>Scenarios</h2><table><thead><tr><th>verdict</th><th>scenario</th><th>suite</th><th>key figure</th><th class="number">took</th></tr></thead><tbody>${rows.join('')}</tbody></table></section>`
+  return `<section><h2>Scenarios</h2><table><thead><tr><th>verdict</th><th>scenario</th><th class="wide">suite</th><th>key figure</th><th class="number wide">took</th></tr></thead><tbody>${rows.join('')}</tbody></table></section>`
 }
 
 function renderKpis({ kpis }: Report): string {
@@ -98,7 +112,7 @@ function renderKpis({ kpis }: Report): string {
     ['order hash stable', kpis.orderHashStable],
   ] as const
   const tiles = facts.map(([name, value]) => `<div><b>${showNumber(value)}</b><span>${name}</span></div>`)
-  return `<section><h2>All scenarios together</h2><div class="tiles">${tiles.join('')}</div><table><thead><tr><th>ms</th><th class="number">p50</th><th class="number">p95</th><th class="number">max</th><th class="number">cases</th></tr></thead><tbody>${rows.join('')}${resumeRow}</tbody></table></section>`
+  return `<section><details><summary>All scenarios together</summary><div class="tiles">${tiles.join('')}</div><table><thead><tr><th>ms</th><th class="number">p50</th><th class="number">p95</th><th class="number">max</th><th class="number">cases</th></tr></thead><tbody>${rows.join('')}${resumeRow}</tbody></table></details></section>`
 }
 
 function renderScenario(scenario: ScenarioReport, plots: Plots | undefined): string {
@@ -109,8 +123,10 @@ function renderScenario(scenario: ScenarioReport, plots: Plots | undefined): str
 <p>${escape(about)}</p>
 ${why}
 <p class="quiet">${category}, ${difficulty} · key figure: ${escape(figure)}</p>
+<details${pass ? '' : ' open'}><summary>Measures and plots</summary>
 ${renderFindings(scenario)}
 ${plots === undefined ? '' : renderPlots(plots)}
+</details>
 <details><summary>Settings and how to run it again</summary>
 <pre>${escape(JSON.stringify(settings, undefined, 2))}</pre>
 <pre>${escape(repro)}</pre>

@@ -2,6 +2,7 @@ import { lanes, type Lane } from '@ku0/agent-runtime-core'
 import { queueWaits, resumes, schedulerLatencies } from '../measure/latencies.ts'
 import type { Measurements, Run, TaskFact } from '../measure/measurements.ts'
 import { type Service, serviceOf, servingsOf } from '../measure/service.ts'
+import { type KilledTask, killedTask } from './killed-task.ts'
 import { depthOver, inFlightOver, type Step, type Stretch, stretchesOf } from '../measure/timeline.ts'
 
 /** What is drawn of a scenario: of its first run. Times are ms from its beginning. */
@@ -15,6 +16,7 @@ export interface Plots {
   readonly attempts: Attempts | undefined
   readonly service: ServicePlot | undefined
   readonly marks: readonly Mark[]
+  readonly killed: KilledTask | undefined
 }
 
 /** What clients were served over time, and what was due to them while all had tasks queued. */
@@ -80,6 +82,7 @@ export function plotsOf({ runs }: Measurements): Plots {
       attempts: undefined,
       service: undefined,
       marks: [],
+      killed: undefined,
     }
   const beginning = beginningOf(run)
   const shift = (steps: readonly Step[]) =>
@@ -102,6 +105,7 @@ export function plotsOf({ runs }: Measurements): Plots {
     attempts: stretches.length === 0 ? undefined : attemptsOf(run, stretches, beginning),
     service: servicePlot(run, beginning),
     marks: marksOf(run, beginning),
+    killed: killedTask(run),
   }
 }
 
