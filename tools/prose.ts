@@ -51,6 +51,7 @@ const titled = [
 /** Packages whose inner doc comments are checked as well. The others still have some to mend; the list grows, and goes with the last of them. */
 const clean = [
   'agent-runtime-ai',
+  'agent-runtime-cli',
   'agent-runtime-client',
   'agent-runtime-console',
   'agent-runtime-telemetry',

@@ -24,7 +24,7 @@ export const cliExitCodes = {
   version: 78,
 } as const
 
-/** What an error that was thrown exits with. */
+/** The exit code for an error that was thrown. */
 export function exitCodeOf(error: unknown): number {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
   // A task's end has the code of whatever ended it, which says nothing about this command.

@@ -3,7 +3,7 @@ import { groups } from './catalogue/catalogue.ts'
 import type { CommandEntry, OptionEntry } from './catalogue/entry.ts'
 import { ValueError } from './catalogue/values.ts'
 
-/** What was asked for. */
+/** The command that was asked for. */
 export interface Asked {
   readonly entry: CommandEntry
   readonly args: readonly string[]

@@ -31,7 +31,7 @@ export async function runCommand(
   }
 }
 
-/** What was asked for, or the exit code of a help or version that was printed. */
+/** The command that was asked for, or the exit code of a help or version that was printed. */
 function read(args: readonly string[], outlet: Outlet): Asked | number {
   const [first] = args
   if (first === '--version' || first === '-V') {
@@ -67,7 +67,7 @@ function wordsOf(message: string): string {
     })
 }
 
-/** What other programs call a command of this one, where the names are too far apart to be a typing error. */
+/** Names that other programs have for a command of this one, where the names are too far apart to be a typing error. */
 const familiarCommands: ReadonlyMap<string, string> = new Map(
   Object.entries({
     list: 'tasks jobs ls ps runs workflows',

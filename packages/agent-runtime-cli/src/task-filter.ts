@@ -1,6 +1,6 @@
 import type { ListFilter } from '@ku0/agent-runtime'
 
-/** What the options of a command select. */
+/** The options by which a command selects tasks. */
 interface FilterOptions {
   readonly state?: ListFilter['states']
   readonly type?: readonly string[]

@@ -10,7 +10,7 @@ export interface TaskTypes {
   readonly file: string
   /** All of them, for submissions. */
   readonly types: readonly TaskType[]
-  /** Those with a handler, for workers. */
+  /** The definitions with a handler, for workers. */
   readonly definitions: readonly TaskDefinition[]
 }
 

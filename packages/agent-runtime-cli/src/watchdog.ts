@@ -20,7 +20,7 @@ export interface StuckReport {
   readonly found: readonly Stuck[]
   /** Settings of task types that the registered workers know differently. */
   readonly differing: ReturnType<typeof differencesAmong>
-  /** Of how many waiting tasks the waits were looked at. */
+  /** The number of waiting tasks whose waits were looked at, and of all waiting tasks. */
   readonly looked: { readonly waiting: number; readonly ofWaiting: number }
 }
 

@@ -2,7 +2,7 @@ import { lanes, taskStates } from '@ku0/agent-runtime-core'
 import type { OptionEntry } from './entry.ts'
 import { readDuration, readLabel, readList, readWhole } from './values.ts'
 
-/** What each command that works on a store takes. */
+/** The options that each command on a store takes. */
 export const onStore: readonly OptionEntry[] = [
   {
     flags: '-s, --store <url>',
@@ -51,7 +51,7 @@ const labelFilter: OptionEntry = {
   about: 'only tasks with this label; several times: with all of them',
   read: readLabel,
 }
-/** What a task's submitter said of it. */
+/** Filters by the details that a task's submitter gave. */
 export const submissionFilters: readonly OptionEntry[] = [parentFilter, clientFilter, labelFilter]
 
 export const stateFilter = (states: readonly string[] = taskStates): OptionEntry => ({

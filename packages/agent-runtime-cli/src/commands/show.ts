@@ -59,7 +59,7 @@ function errorRows(error: ErrorRecord): readonly (readonly [string, Piece])[] {
   return rows
 }
 
-/** What was done about the last failure, by the table of the task's type. */
+/** The recovery from the last failure, by the table of the task's type. */
 function recoveryIn(events: readonly RuntimeEvent[]): string | undefined {
   const last = events.findLast(({ type }) => type === 'task.requeued')
   const recovery = last?.type === 'task.requeued' ? last.data.recovery : undefined

@@ -86,7 +86,7 @@ export async function within<Result>(
   }
 }
 
-/** What a service has answered, if it is no refusal. */
+/** The answer of a service, if it is no refusal. */
 export function answered(
   service: string,
   method: string,

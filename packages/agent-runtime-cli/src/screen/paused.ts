@@ -1,7 +1,7 @@
 import type { QueuePause } from '@ku0/agent-runtime-core'
 import { ago } from './words.ts'
 
-/** What is paused, on one line. */
+/** The pauses, on one line. */
 export function pausedText(pauses: readonly QueuePause[], now: number): string {
   return pauses
     .map((it) => `${'type' in it ? `type ${it.type}` : `lane ${it.lane}`} (${ago(it.since, now)})`)

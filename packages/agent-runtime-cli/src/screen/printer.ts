@@ -39,7 +39,7 @@ export class Printer {
     this.#outlet.out(lines.map((line) => `${this.#text(line)}\n`).join(''))
   }
 
-  /** A text on standard output as it is, but for its control characters; newlines stay. */
+  /** A text on standard output as it is, except its control characters; newlines stay. */
   text(text: string): void {
     this.#outlet.out(text.split('\n').map(plain).join('\n'))
   }

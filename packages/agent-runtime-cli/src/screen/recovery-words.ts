@@ -2,7 +2,7 @@ import type { Explanation } from '@ku0/agent-runtime'
 
 type Recovered = NonNullable<NonNullable<Explanation['requeued']>['last']['recovery']>
 
-/** What was done about a failure. */
+/** The recovery from a failure, in words. */
 export function recoveryWords({ strategy, model }: Recovered): string {
   switch (strategy) {
     case 'restart':

@@ -18,7 +18,7 @@ export function stateText(state: TaskStatus['state']): Piece {
   return { text: state, style: styles[state] }
 }
 
-/** What there is to say of a task beside its state, in a few words. */
+/** Notes on a task beside its state, in a few words. */
 export function notesOf(task: TaskStatus, now: number): string {
   switch (task.state) {
     case 'queued':

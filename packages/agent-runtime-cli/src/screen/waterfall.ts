@@ -14,7 +14,7 @@ export interface Bar {
   readonly hasFailed: boolean
 }
 
-/** What the events of a task tell of its steps, waits and children, in the order of their beginnings. */
+/** The steps, waits and children of a task by its events, in the order of their beginnings. */
 export function barsOf(events: readonly RuntimeEvent[]): readonly Bar[] {
   const bars: Bar[] = []
   const open = new Map<string, Bar>()

@@ -114,7 +114,7 @@ async function assetsOf() {
   return consoleAssets()
 }
 
-/** What is wrong, in the words of the command line. */
+/** The error in the words of the command line. */
 function told(error: unknown, { serve: { host, port, tokens } }: Settings): unknown {
   if (error instanceof ConfigError)
     return error.problems.some(({ path }) => path === 'tokens')

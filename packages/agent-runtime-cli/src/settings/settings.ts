@@ -93,7 +93,7 @@ const known: readonly Known[] = [
 /** The variables and flags that give a setting, for the documentation. */
 export const settingOrigins: readonly Pick<Known, 'name' | 'variable' | 'flag' | 'fallback'>[] = known
 
-/** What a call was given from outside. */
+/** The input that a call was given from outside. */
 interface Given {
   readonly options: Readonly<Record<string, unknown>>
   readonly variables: Readonly<Record<string, string | undefined>>

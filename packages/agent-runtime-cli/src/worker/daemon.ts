@@ -32,7 +32,7 @@ export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): P
   return leave(call, await worker.stop())
 }
 
-/** What a stop exits with: tasks that went back unfinished are no loss, but worth a code. */
+/** The exit code of a stop: tasks that went back unfinished are no loss, but worth a code. */
 export function leave(call: Call, { drained, released }: StopReport): number {
   say(
     call,

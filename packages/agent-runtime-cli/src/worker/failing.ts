@@ -1,4 +1,4 @@
-/** The failure of a store as a promise: it rejects when the store has failed for good. */
+/** The failure of a store as a promise: it rejects when the store has failed permanently. */
 export interface Failing {
   readonly tell: (error: Error) => void
   readonly failed: Promise<never>

@@ -35,7 +35,7 @@ interface Job {
 }
 
 /**
- * Starts jobs for queued batch tasks: one for each, and never more than there may be at once. What a job takes is decided by its claim,
+ * Starts jobs for queued batch tasks: one for each, and never more than there may be at once. The claim of a job decides which task it takes,
  * so a job that takes another task than the one it was started for is counted for that one.
  */
 export class JobLauncher {

@@ -73,7 +73,7 @@ export function tellOf(pool: Pool, tell: Readiness['tell']): Disposable {
   return pool.on(look)
 }
 
-/** What a line that says ready has of the port. */
+/** The field of a ready line that names the URL of its probe, if there is one. */
 export function probe({ url }: Readiness): { readonly probe?: string } {
   return url === undefined ? {} : { probe: url }
 }

@@ -2,7 +2,7 @@ import { describeError } from '@ku0/agent-runtime-core'
 import type { Call } from '../call.ts'
 import { say } from '../screen/lifetime.ts'
 
-/** What is run again and again. */
+/** The work that runs again after each reload. */
 interface Reloading<Loaded> {
   /** Loads the files as they are now; throws if they cannot be used. */
   readonly load: () => Promise<Loaded>
@@ -11,7 +11,7 @@ interface Reloading<Loaded> {
 }
 
 /**
- * Runs, and whenever a reload is asked for, drains and runs again with what was loaded anew. Files that cannot be loaded change nothing:
+ * Runs, and whenever a reload is asked for, drains and runs again with the newly loaded files. Files that cannot be loaded change nothing:
  * they are reported, and the run that is under way goes on.
  */
 export async function runReloading<Loaded>(

@@ -3,7 +3,7 @@ import type { Call } from '../call.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Readiness } from './readiness.ts'
 
-/** What each mode works with. */
+/** The means that each mode works with. */
 export interface WorkerCall {
   readonly call: Call
   readonly settings: Settings
