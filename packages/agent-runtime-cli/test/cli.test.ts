@@ -107,6 +107,17 @@ describe('agent-runtime doctor', () => {
   })
 })
 
+describe('agent-runtime import', () => {
+  test('takes a file and an empty store on PostgreSQL, and nothing else', async () => {
+    const path = await storeOf(2)
+    const wrong = await run('import', path, 'sqlite:other.db')
+    expect([wrong.code, wrong.err]).toEqual([
+      2,
+      expect.stringContaining('the URL of an empty store on PostgreSQL') as string,
+    ])
+  })
+})
+
 describe('agent-runtime backup', () => {
   test('makes a copy that verifies', async () => {
     const path = await storeOf(2)

@@ -99,11 +99,28 @@ Tasks are counted first, and nothing happens. Add --yes to delete them.`,
     name: 'backup',
     about: 'copy a store into a new file, and verify the copy; may run while it is in use',
     args: [
-      { name: '<store>', about: 'the store: a file, or sqlite:FILE' },
+      { name: '<store>', about: 'the store: a file, sqlite:FILE or postgres://HOST/DATABASE' },
       { name: '<file>', about: 'the new file; an existing one is never replaced' },
     ],
-    examples: [['agent-runtime backup tasks.db tasks-backup.db', 'a copy that can be restored']],
+    examples: [
+      ['agent-runtime backup tasks.db tasks-backup.db', 'a copy that can be restored'],
+      ['agent-runtime backup postgres://db.example/agents agents.db', 'a store on PostgreSQL, as a file'],
+    ],
     load: () => import('../commands/backup.ts'),
+  },
+  {
+    name: 'import',
+    about: 'move the store of a file to PostgreSQL, and verify it there',
+    details: `All rows move with their ids, events and hashes, in one transaction. Stop the processes on the file first, and do not go on with the file afterwards:
+the tasks go on in PostgreSQL.`,
+    args: [
+      { name: '<file>', about: 'the store: a file, or sqlite:FILE' },
+      { name: '<store>', about: 'an empty store: postgres://HOST/DATABASE, with ?schema=NAME if you like' },
+    ],
+    examples: [
+      ['agent-runtime import tasks.db postgres://db.example/agents', 'go on with the tasks on PostgreSQL'],
+    ],
+    load: () => import('../commands/import.ts'),
   },
   tokens,
   {

@@ -22,6 +22,7 @@ import {
   StoreError,
 } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
+import { isPostgresUrl, parsePostgresUrl } from '../postgres/url.ts'
 import { parseStoreUrl } from '../store-url.ts'
 import { readAnchor } from '../sqlite/anchor.ts'
 import { lossIn, dataLossError } from './data-loss.ts'
@@ -47,7 +48,7 @@ export interface Backup {
 }
 
 export interface BackupOptions {
-  /** Called after each slice with the pages copied and the pages in all. An error that it throws ends the backup, which rejects with it. */
+  /** Called after each slice with the pages copied and the pages in all; from PostgreSQL with rows, and 0 for those in all. An error that it throws ends the backup, which rejects with it. */
   readonly onProgress?: (copied: number, pages: number) => void
   /** Ends it early: nothing is left of the copy, and it rejects with the signal's reason. */
   readonly signal?: AbortSignal
@@ -64,6 +65,7 @@ export async function backup(url: string, target: string, options: BackupOptions
   const path = resolve(target)
   assertNameKept(path)
   assertFree(path)
+  if (isPostgresUrl(url)) return backupServer(url, path, options)
   const { db, path: source } = openForReading(parseStoreUrl(url))
   const anchor = readAnchor(source)
   const partial = join(dirname(path), `backup-${systemEnvironment().ids.uuid()}.partial`)
@@ -95,19 +97,56 @@ export async function backup(url: string, target: string, options: BackupOptions
     finish(partial)
     chmodSync(partial, statSync(source).mode & 0o777)
     await nextTurn()
-    const found = await verifyFile(partial, { maxFaults: 1, ...(signal === undefined ? {} : { signal }) })
-    if (!found.ok) throw notGood(source, found)
-    const { size: bytes } = statSync(partial)
-    publish(partial, path)
-    const { storeId, tasks, events, lastGood } = found
-    return { path, bytes, storeId, commit: lastGood.commit, at: lastGood.at, tasks, events }
+    return await verified({ partial, path, source, signal })
   } catch (error) {
     if (signal?.aborted === true || theirs?.error === error) throw error
     throw storeErrorOf(error, source)
   } finally {
     db.close()
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(partial + suffix, { force: true })
+    remove(partial)
   }
+}
+
+/** The rows of a store on PostgreSQL, as they are at one moment, in a file that can be opened as a store. */
+async function backupServer(
+  url: string,
+  path: string,
+  { onProgress, signal }: BackupOptions,
+): Promise<Backup> {
+  const partial = join(dirname(path), `backup-${systemEnvironment().ids.uuid()}.partial`)
+  const { copyToFile } = await import('../postgres/copy.ts')
+  try {
+    closeSync(openSync(partial, 'wx', 0o600))
+    await copyToFile(url, partial, { signal, onProgress: (rows) => onProgress?.(rows, 0) })
+    finish(partial)
+    return await verified({ partial, path, source: parsePostgresUrl(url).location, signal })
+  } finally {
+    remove(partial)
+  }
+}
+
+/** Gives a copy its name if it verifies. */
+async function verified({
+  partial,
+  path,
+  source,
+  signal,
+}: {
+  readonly partial: string
+  readonly path: string
+  readonly source: string
+  readonly signal: AbortSignal | undefined
+}): Promise<Backup> {
+  const found = await verifyFile(partial, { maxFaults: 1, ...(signal === undefined ? {} : { signal }) })
+  if (!found.ok) throw notGood(source, found)
+  const { size: bytes } = statSync(partial)
+  publish(partial, path)
+  const { storeId, tasks, events, lastGood } = found
+  return { path, bytes, storeId, commit: lastGood.commit, at: lastGood.at, tasks, events }
+}
+
+function remove(partial: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(partial + suffix, { force: true })
 }
 
 function assertFree(path: string): void {

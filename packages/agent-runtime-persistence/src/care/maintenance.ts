@@ -1,4 +1,5 @@
 import type { Backup, BackupOptions } from './backup-store.ts'
+import type { Imported, ImportOptions } from './import-store.ts'
 import type { Inspection } from './inspect-store.ts'
 import type { VerifyOptions } from './verify-store.ts'
 import type { Verification } from './verify/verification.ts'
@@ -19,7 +20,7 @@ export async function verifyStore(url: string, options: VerifyOptions = {}): Pro
 }
 
 /**
- * Copies the store at a URL into a new file, as it is at one moment, while this and other processes go on writing to it; then verifies the
+ * Copies the store at a URL, a file or PostgreSQL, into a new file, as it is at one moment, while this and other processes go on writing to it; then verifies the
  * copy, and only then gives it its name. Slices of 2 MiB, between which the event loop runs. Rejects with `already_exists` when there is such a
  * file, with `invalid_argument` when its name ends in white space, with `store_corrupt` when the copy does not verify, with `store_data_loss` when the store is behind its anchor, and as `verifyStore` does; nothing is left behind then. Source: `docs/operating.md`,
  * Backup.
@@ -27,6 +28,16 @@ export async function verifyStore(url: string, options: VerifyOptions = {}): Pro
 export async function backupStore(url: string, target: string, options: BackupOptions = {}): Promise<Backup> {
   const { backup } = await import('./backup-store.ts')
   return backup(url, target, options)
+}
+
+/**
+ * Moves the store of a file to PostgreSQL: all rows, with their ids, events and hashes, into an empty store, in one transaction; then verifies it. Stop the processes
+ * on the file first, and do not go on with it afterwards. Rejects with `already_exists` if a process has the file open or the target has tasks, with `invalid_argument`
+ * for a backup, with `store_corrupt` if the file does not verify, and as `verifyStore` does; the target stays empty then. Source: `docs/postgresql.md`.
+ */
+export async function importStore(file: string, url: string, options: ImportOptions = {}): Promise<Imported> {
+  const { importFile } = await import('./import-store.ts')
+  return importFile(file, url, options)
 }
 
 /**

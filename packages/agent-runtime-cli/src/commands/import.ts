@@ -1,0 +1,17 @@
+import { importStore } from '@ku0/agent-runtime-persistence'
+import { cliExitCodes } from '../exit-codes.ts'
+import type { Run } from '../call.ts'
+import { shownUrl, storeUrl } from '../store-argument.ts'
+import { count, dated } from '../screen/words.ts'
+
+export const run: Run = async ({ args: [file = '', store = ''], print, signal }) => {
+  const report = await importStore(storeUrl(file), store, { signal })
+  const { commit, at, tasks, events } = report
+  print.answer(report, () => [
+    `${shownUrl(store)}: has the store of ${file}, and it verifies`,
+    `  tasks ${count(tasks)}, events ${count(events)}`,
+    `  last commit: ${at === null ? 'none' : `${count(commit)} of ${dated(at)}`}`,
+    `  go on with --store ${shownUrl(store)}, and no more with ${file}`,
+  ])
+  return cliExitCodes.ok
+}
