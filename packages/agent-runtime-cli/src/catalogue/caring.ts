@@ -109,6 +109,16 @@ Tasks are counted first, and nothing happens. Add --yes to delete them.`,
     load: () => import('../commands/backup.ts'),
   },
   {
+    name: 'export',
+    about: 'the same as backup: copy a store into a new SQLite file, from a file or from PostgreSQL',
+    args: [
+      { name: '<store>', about: 'the store: a file, sqlite:FILE or postgres://HOST/DATABASE' },
+      { name: '<file>', about: 'the new file; an existing one is never replaced' },
+    ],
+    examples: [['agent-runtime export postgres://db.example/agents agents.db', 'look at a store elsewhere']],
+    load: () => import('../commands/backup.ts'),
+  },
+  {
     name: 'import',
     about: 'move the store of a file to PostgreSQL, and verify it there',
     details: `All rows move with their ids, events and hashes, in one transaction. Stop the processes on the file first, and do not go on with the file afterwards:
