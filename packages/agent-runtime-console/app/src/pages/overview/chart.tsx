@@ -69,6 +69,14 @@ function shown(value: number | undefined): string {
   return value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(1)
 }
 
+/** One or two values are no line that one sees, so they are drawn as dots. */
+function alone({ data }: uPlot, series: number): number[] {
+  const known = [...(data[series] ?? [])].flatMap((value, at) =>
+    value === null || value === undefined ? [] : [at],
+  )
+  return known.length < 3 ? known : []
+}
+
 function optionsOf(place: HTMLElement, lines: readonly Line[]): uPlot.Options {
   const color = (name: string) => () => getComputedStyle(place).getPropertyValue(`--${name}-line`)
   const faint = () => getComputedStyle(place).getPropertyValue('--faint-line')
@@ -78,7 +86,8 @@ function optionsOf(place: HTMLElement, lines: readonly Line[]): uPlot.Options {
     height: HEIGHT,
     cursor: { show: false },
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    // The last time of the axis needs room on the right.
+    padding: [8, 30, 0, 0],
     scales: {
       x: { range: (_, from, to) => [Math.min(from, to - LEAST_SECONDS), to] },
       y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] },
@@ -98,7 +107,7 @@ function optionsOf(place: HTMLElement, lines: readonly Line[]): uPlot.Options {
         label: name,
         stroke: color(named),
         width: 2,
-        points: { show: false },
+        points: { show: true, size: 6, filter: alone },
         spanGaps: true,
       })),
     ],
