@@ -34,6 +34,38 @@ test('a job runs one task and ends with 0, also when there is nothing to do', sl
   })
 })
 
+test('8.6 a worker reports a stuck task once, while it stays stuck', slow, async () => {
+  const store = join(scratchFolder(), 'it.db')
+  await agentOn(store)('submit', 'elsewhere', '"x"')
+  const control = new AbortController()
+  const looked = Promise.withResolvers<void>()
+  let looks = 0
+  const system = {
+    now: () => Date.now(),
+    secret: () => 'x',
+    sleep: async (_ms: number, signal: AbortSignal) => {
+      looks += 1
+      if (looks <= 3) return
+      looked.resolve()
+      await new Promise((aborted) => signal.addEventListener('abort', aborted))
+    },
+  }
+  const worker = runIn(
+    { variables: quiet, system, signal: control.signal },
+    'worker',
+    tasks,
+    '--store',
+    store,
+    '--types',
+    'greet',
+  )
+  await looked.promise
+  control.abort()
+  const { code, err } = await worker
+  expect([code, err.match(/stuck: /g)]).toEqual([0, ['stuck: ']])
+  expect(err).toMatch(/stuck: elsewhere [\w-]+, no worker for .*: no worker runs type elsewhere/)
+})
+
 test('a job is done when its task goes into a wait, and has failed when its task has', slow, async () => {
   const agent = agentOn()
   const job = () => agent('worker', tasks, '--mode', 'job')

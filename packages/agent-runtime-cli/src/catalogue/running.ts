@@ -25,7 +25,8 @@ export const running: readonly CommandEntry[] = [
     details: `A daemon runs tasks until it is stopped. A job takes one task, runs it and ends. A hybrid worker runs tasks of the lanes interactive and normal itself, and
 starts a job for each queued task of the lane batch. SIGTERM and SIGINT drain it: running tasks have drainGraceMs to end, and what is left goes back to the
 queue. A second signal ends the process at once. SIGHUP drains a daemon or a hybrid worker, too, and it goes on with the task types as the files are then; if they cannot be
-loaded, it goes on with those that it has. Packages and settings stay until the next start. Log lines go to standard error.`,
+loaded, it goes on with those that it has. Packages and settings stay until the next start. Every minute (watchdog.everyMs) a daemon or a hybrid worker looks for stuck tasks, as
+agent-runtime check does, and reports each once. Log lines go to standard error.`,
     args: [{ name: '[tasks]', about: 'the module that exports the task types; as --tasks' }],
     options: [
       {

@@ -45,9 +45,11 @@ export interface CliConfig {
         readonly redact?: readonly string[] | undefined
       }
     | undefined
-  /** When `agent-runtime check` reports a task. */
+  /** When `agent-runtime check`, and a worker while it runs, report a task. */
   readonly watchdog?:
     | (WatchdogLimits & {
+        /** How often a worker looks, in ms; 1 min by default. */
+        readonly everyMs?: number | undefined
         /** Other limits for some task types. */
         readonly types?: Readonly<Record<string, WatchdogLimits>> | undefined
       })

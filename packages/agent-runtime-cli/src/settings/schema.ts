@@ -43,7 +43,11 @@ export const CliConfig = z.strictObject({
     })
     .optional(),
   watchdog: z
-    .strictObject({ ...limits, types: z.record(z.string(), z.strictObject(limits)).optional() })
+    .strictObject({
+      ...limits,
+      everyMs: limits.queuedMs,
+      types: z.record(z.string(), z.strictObject(limits)).optional(),
+    })
     .optional(),
 } satisfies Record<keyof Declared, z.ZodType>)
 

@@ -87,6 +87,7 @@ const known: readonly Known[] = [
   { name: 'watchdog.queuedMs', flag: 'queued', fallback: 300_000 },
   { name: 'watchdog.runningMs', flag: 'running', fallback: 900_000 },
   { name: 'watchdog.overdueMs', flag: 'overdue', fallback: 60_000 },
+  { name: 'watchdog.everyMs', fallback: 60_000 },
   { name: 'watchdog.types', fallback: {} },
 ]
 

@@ -1,4 +1,4 @@
-import { createWorker, type StopReport } from '@ku0/agent-runtime'
+import { createRuntime, createWorker, type StopReport } from '@ku0/agent-runtime'
 import type { Call } from '../call.ts'
 import type { WorkerCall } from './worker-call.ts'
 import { cliExitCodes } from '../exit-codes.ts'
@@ -6,18 +6,23 @@ import { ended, say } from '../screen/lifetime.ts'
 import { many } from '../screen/words.ts'
 import { shownUrl } from '../store-argument.ts'
 import { failing } from './failing.ts'
-import { optionsOf } from './options.ts'
+import { isServer, optionsOf } from './options.ts'
 import { probe, tellOf } from './readiness.ts'
+import { watchStuck } from './watch-stuck.ts'
 
 /** Runs tasks until it is stopped, and drains then. */
 export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): Promise<number> {
   const failure = failing()
-  await using worker = await createWorker({
+  const options = {
     ...optionsOf(settings),
     tasks,
     workers: { capacity: settings.worker.capacity, lanes: settings.worker.lanes },
     onFailure: failure.tell,
-  })
+  }
+  // The store behind a server is watched by the processes that have it open.
+  const runtime = isServer(settings.store) ? undefined : await createRuntime(options)
+  await using worker = runtime ?? (await createWorker(options))
+  await using _ = runtime === undefined ? undefined : watchStuck(call, runtime, settings)
   const readiness = tellOf(worker.pool, ready.tell)
   const types = tasks.map(({ type }) => type)
   say(

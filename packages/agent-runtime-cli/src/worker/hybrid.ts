@@ -7,8 +7,9 @@ import { shownUrl } from '../store-argument.ts'
 import { leave } from './daemon.ts'
 import { failing } from './failing.ts'
 import { JobLauncher, LANE } from './job-launcher.ts'
-import { optionsOf } from './options.ts'
+import { isServer, optionsOf } from './options.ts'
 import { probe, tellOf } from './readiness.ts'
+import { watchStuck } from './watch-stuck.ts'
 import type { WorkerCall } from './worker-call.ts'
 
 /** Runs interactive and normal tasks itself, and starts one job for each queued batch task. */
@@ -24,6 +25,7 @@ export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCa
     workers: own.length === 0 ? 0 : { capacity: settings.worker.capacity, lanes: own },
     onFailure: failure.tell,
   })
+  await using _ = isServer(settings.store) ? undefined : watchStuck(call, runtime, settings)
   const { spawn = spawnSelf } = call.outlet
   const { config } = call.options as { readonly config?: string }
   const processes = processJobs({

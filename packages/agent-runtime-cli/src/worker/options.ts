@@ -1,6 +1,11 @@
 import type { StoreOptions } from '@ku0/agent-runtime'
 import type { Settings } from '../settings/settings.ts'
 
+/** Whether a store's URL names a server in front of it. */
+export function isServer(store: string): boolean {
+  return /^https?:/i.test(store)
+}
+
 /** The settings as the runtime takes them. A server has a durability of its own, and wants a token. */
 export function optionsOf({
   store,
@@ -9,6 +14,6 @@ export function optionsOf({
   token,
 }: Settings): Pick<StoreOptions, 'store' | 'durability' | 'config' | 'token'> {
   const settings = config === undefined ? {} : { config }
-  if (!/^https?:/i.test(store)) return { store, durability, ...settings }
+  if (!isServer(store)) return { store, durability, ...settings }
   return { store, ...settings, ...(token === undefined ? {} : { token }) }
 }
