@@ -16,6 +16,15 @@ export const note = defineTask(
   },
 )
 
+/** Notes where it ran, and works for a while. */
+export const slow = defineTask(
+  { type: 'slow', input: z.object({ file: z.string(), n: z.number() }) },
+  async (ctx, { file, n }) => {
+    await ctx.step('note', () => appendFileSync(file, `${n} ${process.pid}\n`))
+    await ctx.step('work', () => setTimeout(150))
+  },
+)
+
 /** Blocks its process until it is killed. */
 export const stuck = defineTask(
   { type: 'stuck', input: z.object({ file: z.string() }) },
