@@ -50,6 +50,9 @@ const titled = [
 
 /** Packages whose inner doc comments are checked as well. The others still have some to mend; the list grows, and goes with the last of them. */
 const clean = [
+  'agent-runtime-conformance',
+  'agent-runtime-core',
+  'agent-runtime-server',
   'agent-runtime-ai',
   'agent-runtime-cli',
   'agent-runtime-client',

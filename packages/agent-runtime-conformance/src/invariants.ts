@@ -193,7 +193,7 @@ function* leaseRules({ record, events, leases }: TaskSnapshot): Iterable<string>
   }
 }
 
-/** What sent the task back, as its events say. */
+/** The rejections that sent the task back, as its events say. */
 function rejectionsIn(events: TaskSnapshot['events']): { since: number; seq: number }[] {
   return events.flatMap(({ type, seq, data }) => {
     if (type !== 'task.resumed' && type !== 'wait.inherited') return []
@@ -230,7 +230,7 @@ function* outputRules({ output }: TaskSnapshot): Iterable<string> {
   }
 }
 
-/** I2, I22: every child was spawned; none that ends with its parent outlives it, and each end is told. */
+/** I2, I22: every child was spawned; none that ends with its parent outlives it, and each end is delivered. */
 function* familyRules({ tasks }: StoreSnapshot): Iterable<string> {
   const byId = new Map(tasks.map((task) => [task.record.taskId, task]))
   const spawned = new Set<string>()
@@ -489,7 +489,7 @@ function submissionIn(events: readonly StoredEvent[]): EventData['task.queued'] 
   return JSON.parse(events[0]?.data ?? '{}') as EventData['task.queued']
 }
 
-/** What limits go by: as it was submitted, or with the model that it has fallen back to. */
+/** The submission that limits go by: as it was submitted, or with the model that it has fallen back to. */
 function namesIn(events: readonly StoredEvent[]): EventData['task.queued'] {
   return withModel(submissionIn(events), pastFailure(events).model)
 }
@@ -506,7 +506,7 @@ function blockedBy({ data }: StoredEvent): readonly string[] {
   return (JSON.parse(data) as { backOff?: { keys: string[] } }).backOff?.keys ?? []
 }
 
-/** What limits a task, by key. */
+/** The limits of a task, by key. */
 function limitsOn(
   { model, tools, client, labels }: EventData['task.queued'],
   { models, tools: byTool, clients, labels: byLabel, defaults }: QuotaConfig,
@@ -592,7 +592,7 @@ function hex(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Of what a record or its events say; of nothing, where they say nothing. */
+/** The facts that a record or its events say; none, where they say nothing. */
 function textOf(value: unknown): string {
   return value === undefined ? 'nothing' : canonical(value)
 }

@@ -13,7 +13,7 @@ import { type Incoming, pathOf, queryOf, type Reply } from './wire/messages.ts'
 /** The routes below `/api/v1`. */
 const API_ROOT = '/api/v1'
 
-/** What answers at a path: it gets the request, whoever asks, and the parameters of the path. */
+/** The handler of a path: it gets the request, the caller, and the parameters of the path. */
 export type Handler = (
   request: Incoming,
   caller: Caller | undefined,

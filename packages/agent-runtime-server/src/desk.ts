@@ -32,7 +32,7 @@ import { toJsonWith } from './wire/answer.ts'
 import { type Incoming, pathOf, type Reply } from './wire/messages.ts'
 import { redactionOf } from './wire/redaction.ts'
 
-/** What answers requests, whatever brings them. */
+/** Answers requests, however they arrive. */
 export interface Desk {
   /** Never rejects: what goes wrong is an answer, too. */
   readonly handle: (request: Incoming) => Promise<Reply>

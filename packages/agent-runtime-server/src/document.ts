@@ -3,7 +3,7 @@ import { API_VERSION } from './version.ts'
 import type { Answer, Endpoint } from './routes/endpoint.ts'
 import { z } from './wire/zod.ts'
 
-/** What is answered instead of a result. */
+/** The answer instead of a result. */
 const ProblemSchema = z
   .looseObject({
     type: z.string(),

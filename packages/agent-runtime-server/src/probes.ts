@@ -7,7 +7,7 @@ import type { Serving } from './serving.ts'
 import type { Reply } from './wire/messages.ts'
 
 /**
- * What a supervisor asks: `/health` (the process answers), `/ready` (the store answers, and workers are alive if there should be some) and
+ * The paths for a supervisor: `/health` (the process answers), `/ready` (the store answers, and workers are alive if there should be some) and
  * `/metrics` (Prometheus text). On loopback they need no token; elsewhere one that reads.
  */
 export function addProbes(routing: Routing<Handler>, serving: Serving, exposed: boolean): void {

@@ -1,6 +1,6 @@
 import { fieldsRefused } from './problem/problem.ts'
 
-/** What stands at a path: a handler for each method. */
+/** A path: a handler for each method. */
 export interface Place<Handler> {
   readonly methods: ReadonlyMap<string, Handler>
   readonly params: Readonly<Record<string, string>>

@@ -11,7 +11,7 @@ import type { Turns } from './turns.ts'
 import type { Reply } from './wire/messages.ts'
 import type { ToJson } from './wire/answer.ts'
 
-/** What the routes of a server share. */
+/** The parts that the routes of a server share. */
 export interface Serving {
   readonly runtime: Served
   readonly limits: ServerLimits

@@ -1,5 +1,5 @@
 /**
- * Lets the requests that arrive in one turn of the event loop go on together. What they ask the store for then crosses to its thread as
+ * Lets the requests that arrive in one turn of the event loop go on together. Their calls of the store then cross to its thread as
  * one message and is written in one commit; request by request, each would wake the thread.
  */
 export class Turns {

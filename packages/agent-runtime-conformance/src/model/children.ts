@@ -3,7 +3,7 @@ import type { ModelChild, ModelTask } from './records.ts'
 
 // The reference model's rules of children. Source: `docs/semantics.md 5.5`.
 
-/** The child that a task is to its parent, as long as the parent wants to hear of it. */
+/** The child that a task is to its parent, as long as the parent asks for it. */
 export function asChild(task: ModelTask): ModelChild | undefined {
   return openChildren(task.parent).find((child) => child.task === task)
 }
@@ -12,7 +12,7 @@ function openChildren(task: ModelTask | undefined): readonly ModelChild[] {
   return [...(task?.children.values() ?? [])].filter(({ isOpen }) => isOpen)
 }
 
-/** Nobody hears of the open children any more. Those that are to end with their parent. */
+/** No parent gets the ends of the open children any more. Returns the children that are to end with their parent. */
 export function closeChildren(task: ModelTask): readonly ModelTask[] {
   const open = openChildren(task)
   for (const child of open) child.isOpen = false

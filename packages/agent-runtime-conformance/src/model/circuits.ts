@@ -23,7 +23,7 @@ export function isOpen(
   return hasProbe || isDelayed || now - openedAt < openMs
 }
 
-/** What was admitted although the circuit is not closed is its probe. */
+/** A task that was admitted although the circuit is not closed is its probe. */
 export function takeProbe(circuits: Circuits, task: ModelTask, now: number): void {
   const circuit = circuits.get(task.type)
   if (circuit !== undefined) Object.assign(circuit, { probe: task, probeAt: now })

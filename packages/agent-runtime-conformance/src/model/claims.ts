@@ -9,9 +9,9 @@ export function nextClaim(
   workers: readonly ModelWorker[],
   quotas: {
     readonly mayStart: (task: ModelTask) => boolean
-    /** What is behind a task that may not start waits with it when it is of the same stream. */
+    /** A task behind one that may not start waits with it if it is of the same stream. */
     readonly streamOf: (task: ModelTask) => string
-    /** What comes first of these. */
+    /** The first of these. */
     readonly first: (queued: readonly ModelTask[]) => ModelTask | undefined
   },
 ): readonly [ModelTask, ModelWorker] | undefined {

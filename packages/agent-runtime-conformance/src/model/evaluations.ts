@@ -1,6 +1,6 @@
 import type { ModelAgent } from './records.ts'
 
-/** What becomes of an evaluation: the seq that it has, of the one that its key stands for, or none when there is no room. */
+/** The result of an evaluation: the seq that it has, of the one that its key stands for, or none when there is no room. */
 export function evaluate(
   agents: Map<string, ModelAgent>,
   it: { readonly agentId: string; readonly composite: number; readonly key: string | undefined },

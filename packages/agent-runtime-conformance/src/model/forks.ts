@@ -35,7 +35,7 @@ export type ModelForked =
     }
   | { readonly as: 'submitted'; readonly receipt: ModelReceipt }
 
-/** What a fork may take along, by the event `seq` of the task that it is forked from. */
+/** The memos that a fork may take along, by the event `seq` of the task that it is forked from. */
 type Past = { readonly key: string; readonly position: number; readonly seq: number } & (
   | { readonly as: 'step'; readonly value: string }
   | { readonly as: 'doubt'; readonly starts: number; readonly effect: ModelEffect }
@@ -72,7 +72,7 @@ export function fork(
   return { as: 'submitted', receipt }
 }
 
-/** What it had, in its order. Steps have all their tries again; of the children only those that are known to have completed count. */
+/** Its memos, in their order. Steps have all their tries again; only children that are known to have completed count. */
 function memosOf({ memos, ended, children }: ModelTask): readonly Past[] {
   const isDone = ({ task, ended: seq }: ModelChild) => task.state === 'completed' && seq !== undefined
   return [
@@ -97,7 +97,7 @@ function openDoubts(task: ModelTask): readonly Past[] {
 }
 
 /**
- * A wait that the task failed of is asked anew, and those that ended likewise after it, unless the task went on since. Where the failure
+ * A wait that the task failed of begins again, and those that ended likewise after it, unless the task went on since. Where the failure
  * names none it is the last thing that was recorded, if no step failed since.
  */
 function withoutWhatFailed(task: ModelTask, memos: readonly Past[]): readonly Past[] {

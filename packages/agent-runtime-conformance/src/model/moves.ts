@@ -119,7 +119,7 @@ export function cancel(task: ModelTask, now: number): void {
   finish(task, 'canceled', 'canceled', '{"state":"canceled"}', now)
 }
 
-/** Those that their parent has given up, and so hears nothing of. */
+/** The children that their parent has given up, and so gets nothing of. */
 export function cancelAll(children: readonly ModelTask[], now: number): void {
   for (const child of children) cancel(child, now)
 }
@@ -141,7 +141,7 @@ export function deliver(task: ModelTask, signal: ModelSignal): void {
     conclude(task, { wait, outcome: signal.outcome, at: signal.at, signal }, signal.at)
 }
 
-/** A wait of a waiting task is over: it goes on, or fails for want of an approval. */
+/** A wait of a waiting task is over: it goes on, or fails because nobody approved. */
 export function conclude(task: ModelTask, it: OverWait, now: number): void {
   const error = refusal(task, it)
   if (error !== undefined) return fail(task, error, 'not_approved', now)
@@ -169,7 +169,7 @@ export function endWait(task: ModelTask, it: OverWait, seq: number, now: number)
   if (outcome === 'approved' || outcome === 'passed') task.approvedSeq = seq
 }
 
-/** With it end its children, unless they may outlive it; then its parent hears how it ended. */
+/** With it end its children, unless they may outlive it; then its parent gets its end. */
 function finish(
   task: ModelTask,
   state: 'completed' | 'failed' | 'canceled',

@@ -19,7 +19,7 @@ export interface ModelQuota {
   readonly entries: { readonly at: number; readonly tasks: number; readonly tokens: number }[]
 }
 
-/** What limits a task that names all this. */
+/** The limits of a task that names all this. */
 export function quotasFor(names: QuotaNames, config: QuotaConfig | undefined): ModelQuota[] {
   if (config === undefined) return []
   return quotaKeysOf(names).flatMap((key) => {

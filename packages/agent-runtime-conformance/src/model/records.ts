@@ -117,7 +117,7 @@ export interface ModelChild {
   readonly task: ModelTask
   readonly position: number
   readonly policy: ChildPolicy
-  /** The seq of the event that tells of it. */
+  /** The seq of its event. */
   readonly seq: number
   isOpen: boolean
   /** The seq of the event that tells its parent of its end. */
@@ -137,7 +137,7 @@ export interface ModelIntent extends ModelCall {
   readonly seq: number
   /** How it failed; undefined for a start. */
   readonly failed?: 'error' | 'timeout'
-  /** Of starts that a fork was told of. */
+  /** For starts that a fork has from another task. */
   readonly told?: { readonly starts: number; readonly effect: ModelEffect }
 }
 
@@ -147,7 +147,7 @@ export interface ModelEffect {
   readonly generation: number
 }
 
-/** What a pass charges; the cost in millionths. */
+/** The charges of a pass; the cost in millionths. */
 export interface ModelCharge {
   readonly tokens?: number
   readonly cost?: number
@@ -162,15 +162,15 @@ export interface ModelCall {
 export interface ModelWait {
   readonly key: string
   readonly kind: WaitKind
-  /** Of all but timers. */
+  /** For all but timers. */
   readonly name?: string
   readonly position: number
   readonly dueAt: number | undefined
-  /** Of an approval. */
+  /** For an approval. */
   readonly terms?: ApprovalTerms
 }
 
-/** What has come and was not taken yet. */
+/** The signals that have come and were not taken yet. */
 export interface ModelSignal {
   readonly name: string
   readonly value: string

@@ -14,14 +14,14 @@ export interface ModelClient {
   spent: number
 }
 
-/** What a task is to its client's account. Costs in millionths. */
+/** The part of a task in its client's account. Costs in millionths. */
 export interface ModelAccount {
   readonly client: string
   readonly cost: number
   used: number
-  /** What its start added. */
+  /** The time that its start added. */
   charge: number | undefined
-  /** The time that it has its place by where places are told when tasks are queued. */
+  /** The time that it has its place by where places are fixed when tasks are queued. */
   place: number | undefined
   queuedAt: number
 }
@@ -77,7 +77,7 @@ export class ModelShares {
   }
 
   /**
-   * What comes next: of each lane and type the first by shares, each client's tasks in their order, at the lane's rank, and the oldest, at
+   * The tasks that come next: of each lane and type the first by shares, each client's tasks in their order, at the lane's rank, and the oldest, at
    * the one that waiting has lifted it to.
    */
   first(tasks: readonly ModelTask[], now: number): ModelTask | undefined {

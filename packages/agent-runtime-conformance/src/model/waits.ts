@@ -87,7 +87,7 @@ export function rejectionsSinceApproval({ rejections, approvedSeq }: ModelTask):
   return rejections.filter(({ since }) => since === approvedSeq).length
 }
 
-/** What came with an end; what was settled for the case that nobody says anything. */
+/** The value that came with an end; the one that was settled for the case that nobody answers. */
 export function valueOf({ wait, outcome, signal }: OverWait): string | undefined {
   if (signal !== undefined) return signal.value
   return wait.kind === 'approval' && (outcome === 'approved' || outcome === 'rejected')
@@ -137,7 +137,7 @@ export function startsOf({ intents, memos }: ModelTask): readonly (ModelDoubt & 
 interface ModelDoubt extends ModelCall {
   readonly seq: number
   readonly starts: number
-  /** Of what a fork was told of. */
+  /** For starts that a fork has from another task. */
   readonly effect: ModelEffect | undefined
 }
 

@@ -17,7 +17,7 @@ export function explains({ rule, timed, twice, expect }: Suite): void {
     if (found === undefined) throw new Error(`there is no task ${taskId}`)
     return found
   }
-  /** What the rejection of a submission was decided on, as explain tells it. */
+  /** The facts that the rejection of a submission was decided on, as explain gives them. */
   const refused = async (scene: Scene, task: Partial<Submission> = {}) => {
     const receipt = await scene.submit(task)
     if (receipt.accepted) throw new Error('it was accepted')

@@ -155,7 +155,7 @@ export function order({ rule, timed, expect }: Suite): void {
       const random = new SeededRandom('holes')
       const receipts = await scene.submitMany(1_300)
       await scene.worker('w', 40)
-      /** What is to start, as a plain list. */
+      /** The tasks that are to start, as a plain list. */
       const waiting = new Set(receipts.map(({ sequence }) => sequence))
       const startAll = () => [...waiting].toSorted((a, b) => a - b)
       let seen = 0

@@ -10,7 +10,7 @@ const shares = (settings: object = {}, more: object = {}): SceneOptions => ({
 export function fairShares({ rule, timed, expect }: Suite): void {
   /** Whether the one slot was kept after the last task. */
   const kept = new WeakMap<Scene, boolean>()
-  /** Whose tasks start, one after the other, on one slot; each costs what it was estimated at. */
+  /** The clients whose tasks start, one after the other, on one slot; each costs its estimate. */
   async function served(scene: Scene, most = Number.POSITIVE_INFINITY): Promise<string> {
     if (!kept.has(scene)) await scene.worker('w', 1)
     else if (kept.get(scene) === true) scene.free('w')

@@ -2,7 +2,7 @@ import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
 import type { Scene } from './scene.ts'
 import type { TestTools } from './tools.ts'
 
-/** What a section of the suite writes its tests with. */
+/** The functions that a section of the suite writes its tests with. */
 export interface Suite {
   readonly expect: TestTools['expect']
   /** A test on a store of its own. */

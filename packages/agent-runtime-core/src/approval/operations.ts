@@ -24,8 +24,7 @@ export interface ApprovalWrites {
 /** Reads about approvals. */
 export interface ApprovalReads {
   /**
-   * Approvals that a verdict can be given on: nobody has answered, and patience for them is not over. Of all tasks, or of one and with
-   * `children` of all below it; by task; `after` is the `cursor` of the page before.
+   * Approvals that a verdict can be given on: nobody has answered, and patience for them is not over. They are those of all tasks, or of one and with `children` of all below it; by task; `after` is the `cursor` of the page before.
    */
   approvals: {
     fields: {

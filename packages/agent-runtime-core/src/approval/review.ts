@@ -56,7 +56,7 @@ export function sendsBack({ terms }: WaitRow, outcome: WaitOutcome | 'fail'): bo
 }
 
 /**
- * A verdict counts from the event on in which its wait ended: what a rejection leaves nothing of is forgotten. Whoever lets a task go on
+ * A verdict counts from the event on in which its wait ended: a wait that a rejection leaves nothing of is forgotten. A person who lets a task go on
  * after a failure has approved nothing of its work.
  */
 export function countVerdict(ws: WorkingSet, task: TaskRow, wait: WaitRow, outcome: WaitOutcome): void {

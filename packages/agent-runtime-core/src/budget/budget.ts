@@ -122,7 +122,7 @@ export function budgetAmounts(sum: BudgetSum): BudgetLimits {
   return mapSum(sum, budgetAmount)
 }
 
-/** Some of the amounts, each made anew. */
+/** Some of the amounts, each made again. */
 export function mapSum(sum: BudgetLimits, make: (field: BudgetField, amount: number) => number): BudgetSum {
   const made: Partial<Record<BudgetField, number>> = {}
   for (const field of budgetFields) {

@@ -130,7 +130,7 @@ export function usedOf({ used }: { readonly used: BudgetUse }, field: BudgetFiel
   return field === 'wallMs' ? 0 : used[field]
 }
 
-/** What is left of a field, including wall time. */
+/** The rest of a field, including wall time. */
 function leftOf(ws: WorkingSet, row: BudgetRow, field: BudgetField): number {
   const limit = row.limits[field]
   if (limit === undefined) return Number.POSITIVE_INFINITY

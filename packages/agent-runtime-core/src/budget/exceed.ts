@@ -32,7 +32,7 @@ export function exceed(ws: WorkingSet, crossed: readonly Crossed[], by: TaskRow)
 }
 
 /**
- * Somebody answered a budget that asked: enough. Its task fails with what ends with it. What outlives it and is parked fails by itself:
+ * Somebody answered a budget that asked: enough. Its task fails with the tasks that end with it. A parked task that outlives it fails by itself:
  * nothing asks any more, so that nobody could send it on.
  */
 export function stop(

@@ -29,7 +29,7 @@ export interface BudgetWrites {
           readonly field: BudgetField
           readonly left: number
           readonly above: string
-          /** What its limit would be, and how much of that is unused. */
+          /** The limit that it would have, and how much of that is unused. */
           readonly limit: number
           readonly unused: number
         }

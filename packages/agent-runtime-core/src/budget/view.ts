@@ -44,7 +44,7 @@ function wallMsOf({ row: { startedAt }, finishedAt }: BudgetFound, at: number): 
   return startedAt === null ? 0 : Math.max(0, (finishedAt ?? at) - startedAt)
 }
 
-/** What can still be used: the least of what this budget and those above it allow. */
+/** The amounts that can still be used: the least that this budget and those above it allow. */
 function leftOf(chain: readonly BudgetFound[], at: number): BudgetSum {
   const left: Partial<Record<BudgetField, number>> = {}
   for (const [index, found] of chain.entries()) {

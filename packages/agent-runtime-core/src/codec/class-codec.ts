@@ -17,7 +17,7 @@ export interface Seal {
   readonly unseal: (bytes: Uint8Array) => string
 }
 
-/** What a program reads stored values with. */
+/** The codecs that a program reads stored values with. */
 export interface ValueReader {
   readonly byName: ReadonlyMap<string, RegisteredCodec>
   readonly seal: Seal | undefined

@@ -269,7 +269,7 @@ function quote(text: string): string {
   return JSON.stringify(text)
 }
 
-/** What kind of value is refused, and what to do instead. */
+/** The kind of value that is refused, and what to do instead. */
 function kindOf(value: object): string {
   const { then, pipe, getReader } = value as Record<string, unknown>
   if (typeof then === 'function') return 'a promise: await it first'

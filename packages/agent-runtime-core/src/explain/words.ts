@@ -19,7 +19,7 @@ export function sinceText(last: Requeues['last'] | undefined): string {
   return last.recovery === undefined ? ', to be tried again' : `, ${recoveryText(last.recovery)}`
 }
 
-/** What follows a failure, as a table of recovery decided it. */
+/** The words for the decision of a table of recovery about a failure. */
 function recoveryText({ category, strategy, model }: Recovered): string {
   const after = `after a failure of category ${category}`
   switch (strategy) {

@@ -120,7 +120,7 @@ export const excludedDataKeys: ReadonlySet<string> = new Set([
 
 /**
  * An event's data as far as it is behaviour: without {@link excludedDataKeys}, and its `error`, or that of
- * a child, without stacks. Of the runtime's own question about a step in doubt only the step and its starts count.
+ * a child, without stacks. Only the step and its starts count in the runtime's own question about a step in doubt.
  */
 export function behaviourOf(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const kept = Object.entries(data).filter(([key]) => !excludedDataKeys.has(key) && !key.endsWith('At'))
@@ -156,7 +156,7 @@ function compareKeys(a: HistoryEvent, b: HistoryEvent): number {
   return one < other ? -1 : 1
 }
 
-/** The start of the pass, then what has a call position, then the rest; the sort is stable. What moves the task stays in place. */
+/** The start of the pass, then the events with a call position, then the rest; the sort is stable. Events that move the task stay in place. */
 function rank({ type, data }: HistoryEvent): number {
   if (type === 'task.started') return -1
   if (type.startsWith('task.')) return Number.MAX_SAFE_INTEGER

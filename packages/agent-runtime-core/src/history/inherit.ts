@@ -14,7 +14,7 @@ import type { TaskRow } from '../task/row.ts'
 import { deliver } from '../wait/signal.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
-/** What a new task can have of the one that it is a fork of. */
+/** The parts that a new task can have of the one that it is a fork of. */
 export interface Past {
   readonly source: TaskRow
   readonly memos: readonly Memo[]
@@ -132,9 +132,9 @@ export function isStep(type: MemoRow['type']): boolean {
 type Readable = Exclude<History, { readonly fault: unknown }>
 
 /**
- * A task that failed of how a wait had ended would fail of it again at once: that wait is asked anew, and so are those that ended likewise
+ * A task that failed because of the end of a wait would fail again at once: that wait begins again, and so do those that ended likewise
  * after it, unless something was recorded since. It is the one that the failure names; where that names none, the last memo, if no step
- * failed after it. What a handler got over stays, with all that it did since.
+ * failed after it. A wait that a handler got over stays, with all that it did since.
  */
 function withoutWhatFailedIt(
   source: TaskRow,
@@ -218,7 +218,7 @@ function inheritAll(
 }
 
 /**
- * The memos that a fork can keep. Of the children only those that completed: the others are spawned again, as
+ * The memos that a fork can keep. Only completed children are kept: the others are spawned again, as
  * a step that failed runs again. Their end is recorded again, so waits for it are not kept, nor time limits
  * that ended only after it. Steps have all their tries again, so the waits between them are not kept either.
  */

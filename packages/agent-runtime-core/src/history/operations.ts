@@ -111,9 +111,9 @@ export interface HistoryReads {
       readonly effectKeys: readonly { readonly key: string; readonly effectKey: string }[]
       /** The rejections that sent the task back, in order. */
       readonly rejections: readonly Rejection[]
-      /** Steps and races that failed for good in a pass that went on all the same; errors in the codec's form. */
+      /** Steps and races that failed finally in a pass that went on all the same; errors in the codec's form. */
       readonly failures: readonly { readonly key: string; readonly seq: number; readonly error: string }[]
-      /** The seq of the last event that says that a step failed for good; absent when none did. */
+      /** The seq of the last event that says that a step failed finally; absent when none did. */
       readonly lastFailure?: number
       readonly children: readonly ChildRecord[]
     } & PastFailures

@@ -92,7 +92,7 @@ function used(ws: WorkingSet, { lease, task }: Held, it: Write<'report'>, elapse
 }
 
 /**
- * What all agents of a swarm together use too much of. An agent with a reservation answers only for that: the
+ * The amount that all agents of a swarm together use too much of. An agent with a reservation answers only for that: the
  * reservation stays, whatever the others do.
  */
 function sharedExcess(ws: WorkingSet, usage: UsageRow): Excess | undefined {

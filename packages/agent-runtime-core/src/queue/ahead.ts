@@ -84,7 +84,7 @@ interface Demand {
   time: number
   depth: number
   earlier: number
-  /** What all of its tasks in the lane would add. */
+  /** The time that all of its tasks in the lane would add. */
   cost: number
   readonly places: QueuedStream[]
 }

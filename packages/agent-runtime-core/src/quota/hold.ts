@@ -37,7 +37,7 @@ export function quotaKeysFor(ws: WorkingSet, names: QuotaNames): readonly string
 }
 
 /**
- * Why one of the keys has no room for one more submission; undefined when all have. What its caller holds cannot be deferred, so that what
+ * Why one of the keys has no room for one more submission; undefined when all have. A task that its caller holds cannot be deferred, so that what
  * would keep it from starting refuses it. `spawning`: its parent, which runs. Source: `docs/semantics.md` C4, 10.1.
  */
 export function exceededQuota(

@@ -138,7 +138,7 @@ export function addTokens<C extends QuotaCounters>(counters: C, window: number, 
   return { ...counters, windowStart: window, windowCount, windowTokens: windowTokens + tokens }
 }
 
-/** What a window holds. */
+/** The counts of a window. */
 export function inWindow(
   counters: QuotaCounters,
   window: number,
@@ -155,7 +155,7 @@ export interface TokenUse {
 }
 
 /**
- * What a charge adds to the window in which it is made: the part beyond the estimate, which is reserved
+ * The amount that a charge adds to the window in which it is made: the part beyond the estimate, which is reserved
  * already. Source: `docs/semantics.md 2.8`.
  */
 export function tokensBeyond({ estimate, used }: TokenUse, charged: number): number {

@@ -23,7 +23,7 @@ export function swarmRoute(swarm: string): string {
   return `${RESERVED}swarm/${swarm}`
 }
 
-/** Why a route takes nothing now; undefined when it does, or nothing is known of it. What is delayed would be a probe of another day. Source: `docs/semantics.md 10.3`. */
+/** Why a route takes nothing now; undefined when it does, or nothing is known of it. A delayed task would be a probe of another day. Source: `docs/semantics.md 10.3`. */
 export function circuitRefusal(ws: WorkingSet, route: string, isDelayed = false): Objection | undefined {
   const row = circuitNow(ws, route)
   if (row === undefined) return undefined

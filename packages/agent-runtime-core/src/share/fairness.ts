@@ -22,7 +22,7 @@ export function shareIncrement(cost: number, credits: number, weight: number): n
 const LEAST_EXACT = 1_000
 
 /**
- * What a task that was charged with its estimate has added once its cost is known: at the rate of its start,
+ * The time that a task that was charged with its estimate has added once its cost is known: at the rate of its start,
  * or `now` (what the cost adds by its client's present terms) if the charge was too small, or cut, to derive
  * that rate. Source: `docs/semantics.md 11.5`.
  */

@@ -19,7 +19,7 @@ export function putClient(ws: WorkingSet, it: Write<'putClient'>): OutcomeOf<'pu
   return { as: 'put', client: clientRecordOf(ws.client(name)) }
 }
 
-/** Forgets a client that has nothing queued, due or not, and nothing running; a task of it later makes it anew. */
+/** Forgets a client that has nothing queued, due or not, and nothing running; a later task of it makes it again. */
 export function removeClient(ws: WorkingSet, { name }: Write<'removeClient'>): OutcomeOf<'removeClient'> {
   const row = ws.clients.get(name)
   if (row === undefined) return { as: 'unknown' }

@@ -15,7 +15,7 @@ export interface Found {
 /** The stream that comes next, or the streams whose heads must be loaded to decide it. */
 export type Next = Found | { readonly unknown: readonly number[] }
 
-/** What the order of shares asks the round of claims. */
+/** The questions of the order of shares to the round of claims. */
 export interface RoundOfClaims {
   /** The head of a stream, if it may run. */
   headOf(stream: number): TaskRow | 'unknown' | undefined

@@ -18,7 +18,7 @@ export interface StepWrites {
       readonly position: number
       readonly durationMs: number
       readonly result: string
-      /** What it used. */
+      /** Its usage. */
       readonly charged?: UsageSum
       readonly inputHash?: string
       /** It is the decision of branches, whose steps have the same position. */
@@ -44,7 +44,7 @@ export interface StepWrites {
     }
     outcome: Fenced
   }
-  /** A step that failed, for good or until its `retry`-th retry; not a memo. */
+  /** A step that failed, finally or until its `retry`-th retry; not a memo. */
   failStep: {
     fields: {
       readonly leaseId: string
@@ -52,7 +52,7 @@ export interface StepWrites {
       readonly position: number
       readonly durationMs: number
       readonly error: string
-      /** What the try used. */
+      /** The usage of the try. */
       readonly charged?: UsageSum
       readonly backOff?: BackOff
       readonly retry?: number

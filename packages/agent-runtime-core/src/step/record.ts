@@ -70,7 +70,7 @@ export function startStep(ws: WorkingSet, it: Write<'startStep'>): Fenced {
   return 'ok'
 }
 
-/** A step that failed, for good or until its next retry. Source: `docs/semantics.md 7.2, 7.7`. */
+/** A step that failed, finally or until its next retry. Source: `docs/semantics.md 7.2, 7.7`. */
 export function failStep(ws: WorkingSet, it: Write<'failStep'>): Fenced {
   const live = held(ws, it.leaseId)
   if (live === undefined) return 'stale'

@@ -192,7 +192,7 @@ function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
   }
 }
 
-/** What an idempotency key binds: type and input, and for a fork the place where it begins. */
+/** The data that an idempotency key binds: type and input, and for a fork the place where it begins. */
 function payloadHash(ws: WorkingSet, it: Submission): string {
   return ws.around.sha256Hex(`${it.type}\n${it.input}${it.forkedAt === undefined ? '' : `\n${it.forkedAt}`}`)
 }

@@ -27,7 +27,7 @@ export interface SupervisionWrites {
       | { readonly as: 'full' }
       | NoSupervisor
   }
-  /** Starts a child that has ended anew. Source: `docs/semantics.md 14.2`. */
+  /** Starts a child that has ended once more. Source: `docs/semantics.md 14.2`. */
   restartChild: {
     fields: { readonly taskId: string; readonly id: string }
     outcome:

@@ -96,7 +96,7 @@ function record(
   forgetRestarts(ws, row, times.length)
 }
 
-/** A child goes with another one's restart: a temporary one for good, the others start again. */
+/** A child goes with another one's restart: a temporary one is gone, the others start again. */
 function stopOne(ws: WorkingSet, child: OpenChild | undefined, by: string): void {
   if (child === undefined) return
   const { task: id } = child.row
@@ -106,7 +106,7 @@ function stopOne(ws: WorkingSet, child: OpenChild | undefined, by: string): void
 }
 
 /**
- * Starts a task again that did not end, and what it supervises. What it holds in a process is gone; its memos, its waits and its place
+ * Starts a task again that did not end, and the tasks that it supervises. All that it holds in a process is gone; its memos, its waits and its place
  * in the queue stay, so that for a task that no process runs there is nothing to do.
  */
 function renew(ws: WorkingSet, { id }: { readonly id: number }, by: string): void {
@@ -121,7 +121,7 @@ function renew(ws: WorkingSet, { id }: { readonly id: number }, by: string): voi
   takeBack(ws, { id }, by)
 }
 
-/** Whoever holds the task loses its lease, and hears so. */
+/** The holder of the task loses its lease, and learns it. */
 function takeBack(ws: WorkingSet, { id }: { readonly id: number }, by: string): void {
   const task = ws.taskNow({ id })
   const lease = task.lease === null ? undefined : ws.lease(task.lease)

@@ -30,7 +30,7 @@ export function startChild(ws: WorkingSet, it: Write<'startChild'>): OutcomeOf<'
   return { as: 'started', child: adopt(ws, task, { key, position }, receipt.sequence, it.submission.type) }
 }
 
-/** A child that ended starts anew, without what it had recorded. Source: `docs/semantics.md 14.2`. */
+/** A child that ended starts again, without what it had recorded. Source: `docs/semantics.md 14.2`. */
 export function restartChild(ws: WorkingSet, it: Write<'restartChild'>): OutcomeOf<'restartChild'> {
   const supervisor = named(ws, it.taskId)
   if (supervisor === undefined) return { as: 'no_supervisor' }

@@ -12,9 +12,9 @@ import type { WorkingSet } from '../transition/working-set.ts'
 export interface FailedFromOutside {
   readonly kind: FailureKind
   readonly error: string
-  /** What its children are told. */
+  /** The reason that its children get. */
   readonly why: string
-  /** What the end of a lease says of the task's route. */
+  /** The report of a lease's end about the task's route. */
   readonly route: 'failure' | 'none'
 }
 

@@ -37,7 +37,7 @@ export interface TaskWrites {
     fields: {
       readonly leaseId: string
       readonly settlement: Settlement
-      /** What the pass used outside of steps, and in steps that have not ended. */
+      /** The usage of the pass outside of steps, and in steps that have not ended. */
       readonly charged?: UsageSum
       readonly backOff?: BackOff
     }

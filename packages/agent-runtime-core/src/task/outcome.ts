@@ -92,7 +92,7 @@ export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
   }
 }
 
-/** The same by a table. What reports the end of a wait would report it again, and a budget stays used up: those are final. */
+/** The same by a table. An error that reports the end of a wait would come again, and a budget stays used up: both are final. */
 function recovered(
   end: Exclude<HandlerEnd, { as: 'returned' }>,
   kind: FailureKind,

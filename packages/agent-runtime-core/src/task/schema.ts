@@ -23,7 +23,7 @@ const base = {
   client: z.string().optional(),
   /** Its estimated cost. */
   cost: z.number().optional(),
-  /** What it has used so far, as its handler has charged it. Source: `docs/semantics.md 11.5`. */
+  /** Its usage so far, as its handler has charged it. Source: `docs/semantics.md 11.5`. */
   used: z.strictObject({ tokens: z.number(), money: z.number(), cost: z.number() }).optional(),
   /** The budget that it draws on first: its own, or one above it. Source: `docs/semantics.md 11.5`. */
   budget: BudgetRecord.optional(),

@@ -249,7 +249,7 @@ function finish(
   if (above !== undefined) takeItsPlace(ws, row, above, { ...end, blob })
 }
 
-/** A permanent child completed: its supervisor starts it anew, or fails because it has done so too often. */
+/** A permanent child completed: its supervisor starts it again, or fails because it has done so too often. */
 function takeItsPlace(
   ws: WorkingSet,
   task: TaskRow,

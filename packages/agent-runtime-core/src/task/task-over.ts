@@ -5,8 +5,8 @@ import { clearWaits } from '../wait/signal.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
 /**
- * A task has come to its final state, whichever way, and no longer holds a slot or a place in a queue: whatever else it had is given
- * back or settled. `how`: what its end says of its route. Source: `docs/semantics.md 1.1`.
+ * A task has reached its final state, whichever way, and no longer holds a slot or a place in a queue: whatever else it had is given
+ * back or settled. `how`: the report of its end about its route. Source: `docs/semantics.md 1.1`.
  */
 export function taskOver(ws: WorkingSet, task: TaskRow, how: 'success' | 'failure' | 'none'): void {
   settleQuotas(ws, task)

@@ -9,7 +9,7 @@ import type { Kind, Kinds, Wanted } from './wanted.ts'
 import { childKey, evaluationKey, type Base } from './working-set.ts'
 
 /**
- * What a flush reads before it folds anything. It walks through the known rows, and wants every row on the
+ * The rows that a flush reads before it folds anything. It walks through the known rows, and wants every row on the
  * way that is not known. The store loads those rows, and the walk is repeated with more rows known, until
  * nothing is missing. Each row is asked for once in a flush: a row that was asked for and is still not known
  * does not exist.
@@ -44,7 +44,7 @@ export class Needs {
     return !this.waiting
   }
 
-  /** What to load before the next round; undefined if nothing is missing. */
+  /** The rows to load before the next round; undefined if nothing is missing. */
   take(): Wanted | undefined {
     const { wanted } = this
     this.wanted = undefined
@@ -158,7 +158,7 @@ export class Needs {
     if (!this.base.events.has(name)) this.want('events', name, [task, seq])
   }
 
-  /** What the end of a task touches: its parent is notified, and tasks below it may end too. */
+  /** The rows that the end of a task touches: its parent is notified, and tasks below it may end too. */
   family({ id, parent }: TaskRow): void {
     if (parent !== null) this.supervisor(parent, id)
     this.descendants(id)
@@ -222,7 +222,7 @@ export class Needs {
   }
 
   /**
-   * What the end of a task for its budget touches: what any end touches, and the work that it had done by
+   * The rows that the end of a task for its budget touches: those of any end, and the work that it had done by
    * then.
    */
   tree(id: number): void {
@@ -231,7 +231,7 @@ export class Needs {
     this.want('recorded', id, id)
   }
 
-  /** What the answer to a budget may resume or end. */
+  /** The tasks that the answer to a budget may resume or end. */
   treesAsking(task: TaskRow): void {
     for (let next = task.budget; next !== null;) {
       const row = this.base.budgets.get(next)
@@ -316,7 +316,7 @@ export class Needs {
   }
 }
 
-/** What a write needs of the lease that it names: the task, and what changes with it. */
+/** The rows that a write needs of the lease that it names: the task, and the rows that change with it. */
 export function leaseNeeds(needs: Needs, { leaseId }: { readonly leaseId: string }): void {
   needs.held(leaseId)
 }

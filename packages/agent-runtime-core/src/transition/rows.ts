@@ -43,7 +43,7 @@ export class Rows<K, V, Gone extends undefined = never> {
     for (const [key, row] of this.changed) if (row !== undefined && !this.base.has(key)) yield row
   }
 
-  /** What this flush has put, by key; undefined for a row that it has dropped. */
+  /** The rows that this flush has put, by key; undefined for a row that it has dropped. */
   get changed(): ReadonlyMap<K, V | Gone> {
     return this.own ?? nothing
   }

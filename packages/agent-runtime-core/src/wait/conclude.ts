@@ -31,7 +31,7 @@ function forgetChildren(ws: WorkingSet, task: TaskRow, since: number): void {
   dropChildren(ws, spawned, 'its parent was sent back')
 }
 
-/** What ended the last request is recorded with the task's own end: the task gets no verdict any more. */
+/** The cause that ended the last request is recorded with the task's own end: the task gets no verdict any more. */
 function fail(ws: WorkingSet, task: TaskRow, error: string, { wait, outcome, taken }: Over): void {
   const verdict =
     outcome === 'fail'

@@ -10,7 +10,7 @@ import type { Operations } from '../transition/operation.ts'
 /** Writes about waits and signals. */
 export interface WaitWrites {
   /**
-   * The waits of a pass. Those of the task's open waits, earlier passes included, that are due or have their
+   * The waits of a pass. Open waits of the task, earlier passes included, that are due or have their
    * signal are resolved at once and returned. If none is and the pass does not `stay`, its lease ends and the
    * task waits, without a slot, until the first of them ends. A pass that stays has running steps; its waits
    * are open from now on, and it asks again. Source: `docs/semantics.md 12.3, 12.4`.

@@ -32,7 +32,7 @@ export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'>
   return { delivered: true, state: row.state, awaited }
 }
 
-/** What a wait may be for. */
+/** The subject of a wait. */
 export interface Arrival {
   /** The event that it becomes. */
   readonly event: EventType
@@ -94,7 +94,7 @@ export interface Over {
   readonly taken?: SignalRow
 }
 
-/** Back to the queue, past its limits, like a requeue; quotas are taken anew. Source: `docs/semantics.md 2.3, 12.3`. */
+/** Back to the queue, past its limits, like a requeue; quotas are taken again. Source: `docs/semantics.md 2.3, 12.3`. */
 export function resume(ws: WorkingSet, task: TaskRow, over: Over): void {
   const { wait, outcome, taken } = over
   const gone = sendsBack(wait, outcome) ? waitsSentBack(ws, task) : []

@@ -1,6 +1,6 @@
 import type { Scope } from './tokens.ts'
 
-/** Who makes a request. */
+/** The caller of a request. */
 export interface Caller {
   readonly name: string
   readonly scopes: ReadonlySet<Scope>

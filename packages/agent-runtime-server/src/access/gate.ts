@@ -8,7 +8,7 @@ import { RateBook } from './rates.ts'
 import type { TokenBook } from './tokens.ts'
 
 /**
- * What every request passes before anything else looks at it, whatever its route: the length of its URL, the name under which it
+ * The checks that every request passes first, whatever its route: the length of its URL, the name under which it
  * reached the server, the page that it came from, and its token.
  */
 export class Gate {

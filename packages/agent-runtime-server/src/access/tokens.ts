@@ -64,7 +64,7 @@ export class TokenBook {
     this.#read()
   }
 
-  /** Who holds a token at a moment. Every entry is compared, in constant time. */
+  /** The holder of a token at a moment. Every entry is compared, in constant time. */
   find(token: string, now: number): Caller | undefined {
     this.#read()
     const digest = createHash('sha256').update(token).digest()

@@ -9,7 +9,7 @@ export interface Selected {
   readonly sequence: number
 }
 
-/** What one bulk action does to one task: whether something changed. */
+/** The effect of one bulk action on one task: whether something changed. */
 export type BulkStep = (task: Selected) => Promise<boolean>
 
 /** A bulk action: counted, under way or over. */

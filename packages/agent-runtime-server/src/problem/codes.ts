@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@ku0/agent-runtime-core'
 
-/** What the server itself refuses, beside the codes of the library: what each means, what to do, and its status. */
+/** The refusals of the server itself, beside the codes of the library: what each means, what to do, and its status. */
 export const serverCodes = {
   unauthenticated: {
     meaning: 'The request has no token, or one that is unknown, revoked or expired.',

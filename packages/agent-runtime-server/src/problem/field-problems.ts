@@ -2,7 +2,7 @@ import type { z } from '../wire/zod.ts'
 import { instead } from '@ku0/agent-runtime-core'
 import type { FieldProblem } from './problem.ts'
 
-/** What is wrong with a part of a request, one by one; a name that does not exist comes with the nearest one that does. */
+/** The faults of a part of a request, one by one; a name that does not exist comes with the nearest one that does. */
 export function fieldProblems(part: string, schema: z.ZodType, error: z.ZodError): FieldProblem[] {
   return error.issues.flatMap((issue) => problemsOf(part, schema, issue))
 }

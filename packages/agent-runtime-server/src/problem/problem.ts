@@ -46,7 +46,7 @@ export class Problem extends Error {
   }
 }
 
-/** What the server refuses itself. */
+/** A refusal of the server itself. */
 export function refusal(
   code: ServerCode,
   detail: string,

@@ -10,7 +10,7 @@ export interface LineConnection {
   close(): void
 }
 
-/** Who hears a connection. */
+/** The receiver of a connection's texts. */
 export interface LineEnd {
   heard(text: string): void
   closed(): void

@@ -14,18 +14,18 @@ export interface SessionEnd {
   end(): void
 }
 
-/** What all lines of a server share, as one of them sees it. */
+/** The parts that all lines of a server share, as one of them sees them. */
 export interface HostEnd {
   readonly store: ExecutionStore
   readonly lines: StoreLines
   readonly limits: ServerLimits
   readonly environment: Surroundings
   readonly report: (error: unknown) => void
-  /** What is said to a process that is let in. */
+  /** The message to a process that is let in. */
   welcome(): Welcome
   /** A process that comes back on another connection leaves the one before. Gives the name of its line. */
   enter(session: SessionEnd, secret: string): string
-  /** Whose a worker is; undefined if it is nobody's. */
+  /** The process of a worker; undefined if it has none. */
   ownerOf(workerId: string): OwnWork | undefined
   own(session: SessionEnd, workerId: string): void
   disown(workerId: string): void

@@ -9,7 +9,7 @@ const interest = z.strictObject({
   tasks: z.array(z.string()),
 })
 
-/** What the operations and questions are the port's own schemas look at. */
+/** The port's own schemas check the operations and questions. */
 const kinded = z.looseObject({ kind: z.string() })
 
 const message = z.discriminatedUnion('to', [

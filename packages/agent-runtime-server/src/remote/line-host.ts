@@ -26,8 +26,7 @@ export interface LineHostParts {
 }
 
 /**
- * The ends of all lines of a server: each process that is connected, and which worker belongs to whom. What a restart of the server forgets, the
- * processes say again when they come back. Source: `docs/decisions/0036-remote-workers.md`.
+ * The ends of all lines of a server: each process that is connected, and which worker belongs to whom. The processes repeat after a restart of the server what it has forgotten. Source: `docs/decisions/0036-remote-workers.md`.
  */
 export class LineHost implements HostEnd {
   readonly store: ExecutionStore
@@ -65,7 +64,7 @@ export class LineHost implements HostEnd {
     return this.#sessions.size
   }
 
-  /** What is said to a process that is let in. */
+  /** The message to a process that is let in. */
   welcome(): Welcome {
     const { leaseTtlMs, heartbeatIntervalMs } = this.lines.config
     const { location: _, processId: __, ...info } = this.store.info
@@ -105,7 +104,7 @@ export class LineHost implements HostEnd {
     return name
   }
 
-  /** Whose a worker is; undefined if it is nobody's. */
+  /** The process of a worker; undefined if it has none. */
   ownerOf(workerId: string): OwnWork | undefined {
     return this.#byWorker.get(workerId)?.work
   }
@@ -129,7 +128,7 @@ export class LineHost implements HostEnd {
     this.stateInterest()
   }
 
-  /** What all of them want to hear of, once for all that change in one turn. */
+  /** The events that all of them ask for, once for all changes of one turn. */
   stateInterest(): void {
     if (this.#interestStated || this.#closed) return
     this.#interestStated = true

@@ -30,7 +30,7 @@ import { TurnBox } from './turn-box.ts'
 
 /** One process on one connection. */
 export class LineSession implements LineEnd, SessionEnd {
-  /** What it wants to hear of. */
+  /** The events that it asks for. */
   interest: Interest = { types: [], tasks: [] }
   /** The name of its line, once it has greeted. */
   name: string | undefined
@@ -131,7 +131,7 @@ export class LineSession implements LineEnd, SessionEnd {
     this.#box.post()
   }
 
-  /** What is about workers of this line. */
+  /** The events about workers of this line. */
   drained(drains: readonly WorkerDrain[]): void {
     const own = drains.filter(({ workerId }) => this.work.hasWorker(workerId))
     if (own.length === 0) return
@@ -153,7 +153,7 @@ export class LineSession implements LineEnd, SessionEnd {
     return (isNamed || tasks.includes(taskId)) && this.#maySee(taskId)
   }
 
-  /** Without the scope `read` a process hears of the tasks that it runs or has run. */
+  /** Without the scope `read` a process gets the events of the tasks that it runs or has run. */
   #maySee(taskId: string): boolean {
     return allows(this.caller, 'read') || this.work.hasTask(taskId)
   }
@@ -279,7 +279,7 @@ export class LineSession implements LineEnd, SessionEnd {
     this.#connection.hold(held)
   }
 
-  /** A process that does not read is cut off: it comes back, and is told the rest. */
+  /** A process that does not read is cut off: it connects again, and gets the rest. */
   #say(frame: DownFrame): void {
     if (this.#isOver) return
     this.#connection.send(JSON.stringify(frame))

@@ -1,6 +1,6 @@
 import type { Claim } from '@ku0/agent-runtime-core'
 
-/** What belongs to a process on a line: its workers, and the leases and tasks that they have had. */
+/** The rows of a process on a line: its workers, and the leases and tasks that they have had. */
 export class OwnWork {
   readonly #workers = new Set<string>()
   /** By lease: its task. The one that was used last stands last. */

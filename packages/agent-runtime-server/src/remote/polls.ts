@@ -12,7 +12,7 @@ export class PolledConnection {
   readonly #end: LineEnd
   readonly #host: LineHost
   readonly #onOver: () => void
-  /** What came down and was not confirmed, from the place `#first` on. */
+  /** The messages that came down and were not confirmed, from the place `#first` on. */
   #frames: string[] = []
   #first = 0
   #bytes = 0
@@ -55,7 +55,7 @@ export class PolledConnection {
     }
   }
 
-  /** What is there to come down behind a place; waits until there is something. */
+  /** The messages that are to come down behind a place; waits until there is one. */
   async give(after: number, signal: AbortSignal): Promise<readonly string[]> {
     this.#stay()
     const confirmed = Math.min(this.#frames.length, Math.max(0, after - this.#first))
@@ -101,7 +101,7 @@ export class PolledConnection {
     })
   }
 
-  /** What waits may still be fetched once. */
+  /** Waiting messages may still be fetched once. */
   #finish(): void {
     if (this.#isOver) return
     this.#isOver = true

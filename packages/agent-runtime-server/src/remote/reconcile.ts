@@ -4,8 +4,7 @@ import type { HostEnd, SessionEnd } from './ends.ts'
 import { assertWriteAllowed } from './permission.ts'
 
 /**
- * Brings a process that comes, or comes back, and the store to one state. Its workers are registered; leases that it never heard of go back to the
- * queue at once, and it is told of those that have ended. A restart of the server is no other case than a cut.
+ * Brings a process that comes, or comes back, and the store to one state. Its workers are registered; leases that it never got go back to the queue at once, and it learns which have ended. A restart of the server is no other case than a cut.
  */
 export async function reconcile(
   host: HostEnd,
@@ -57,7 +56,7 @@ export async function reconcile(
   return notices
 }
 
-/** What became of a lease that ended while nobody told. What is written under it late is answered, if it was this process's. */
+/** The end of a lease that ended while no event arrived. A late write under it is answered, if it was this process's. */
 async function endOf(
   { store }: HostEnd,
   { work }: SessionEnd,

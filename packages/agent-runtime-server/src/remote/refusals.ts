@@ -1,7 +1,7 @@
 import { errorCodes, RuntimeError, StoreError } from '@ku0/agent-runtime-core'
 import { LINE_VERSION } from '@ku0/agent-runtime-persistence/lines'
 
-/** What a token does not allow over a line. */
+/** The calls that a token does not allow over a line. */
 export function notAllowed(what: string, scope: string): RuntimeError {
   return new RuntimeError(
     'invalid_argument',
@@ -22,7 +22,7 @@ export function wrongVersion(version: unknown): StoreError {
   )
 }
 
-/** What an error says to a process on a line. Where a store is, and what the system said of it, stays here. */
+/** The error as a process on a line gets it. The place of a store, and the system's words about it, stay here. */
 export function told(error: unknown): Error {
   if (!(error instanceof RuntimeError)) return new RuntimeError('internal', errorCodes.internal.meaning)
   if (!(error instanceof StoreError)) return error

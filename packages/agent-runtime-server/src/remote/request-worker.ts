@@ -12,7 +12,7 @@ import type { Caller } from '../access/caller.ts'
 import { type HostEnd, type SessionEnd, silentMs } from './ends.ts'
 import { OwnWork } from './own-work.ts'
 
-/** What a holder writes under its lease. */
+/** A write of a holder under its lease. */
 export type LeaseWrite = Extract<
   Write,
   {
@@ -34,7 +34,7 @@ interface Ended {
 }
 
 /**
- * A worker that speaks in requests. What the server remembers of it, it can find out again: its row and its leases are in the store, and each of
+ * A worker that speaks in requests. The server can find out again all that it remembers of it: its row and its leases are in the store, and each of
  * its requests says what it holds. Source: `docs/decisions/0042-workers-in-other-languages.md`.
  */
 export class RequestWorker implements SessionEnd {
@@ -105,7 +105,7 @@ export class RequestWorker implements SessionEnd {
   }
 
   /**
-   * Waits for tasks. Those that it was given and does not hold, as far as it knows, are given again: the answer that had them was lost. One that
+   * Waits for tasks. Tasks that it was given and does not hold, as far as it knows, are given again: the answer with them was lost. One that
    * this server cannot give again goes back to the queue.
    */
   async claims(held: ReadonlySet<string>, waitMs: number, signal: AbortSignal): Promise<readonly Claim[]> {
@@ -131,7 +131,7 @@ export class RequestWorker implements SessionEnd {
     return signal.aborted ? [] : ready()
   }
 
-  /** What its holder has to know of the leases that it says it holds. */
+  /** The facts about the leases that a holder says it holds. */
   async news(
     held: ReadonlySet<string>,
   ): Promise<readonly Pick<LeaseNotice, 'leaseId' | 'verdict' | 'reason'>[]> {
@@ -219,7 +219,7 @@ export class RequestWorker implements SessionEnd {
     )
   }
 
-  /** Leases that are over, and that it has let go. The store waits to hear that the handler of a canceled task has stopped. */
+  /** Leases that are over, and that it has released. The store waits for the message that the handler of a canceled task has stopped. */
   async #forgetBut(held: ReadonlySet<string>): Promise<void> {
     this.stay()
     const gone = [...this.#ended].filter(([leaseId]) => !held.has(leaseId))
@@ -265,7 +265,7 @@ function lost(leaseId: string) {
   )
 }
 
-/** What is answered for a worker that is not there. */
+/** The answer for a worker that is not there. */
 export function noWorker(workerId: string) {
   return refusal(
     'no_such_worker',

@@ -99,7 +99,7 @@ export class RequestWorkers {
   }
 }
 
-/** What the ids of a token's workers begin with: so every server of a store knows whose they are. */
+/** The beginning of the ids of a token's workers: so every server of a store knows their owner. */
 function prefixOf({ name }: Caller): string {
   const readable = name.replaceAll(/[^\w-]/g, '-').slice(0, 64)
   return `${readable}.${createHash('sha256').update(name).digest('hex').slice(0, 16)}.`

@@ -2,7 +2,7 @@ import type { ReadKind, Write, WriteKind } from '@ku0/agent-runtime-core'
 import type { Scope } from '../access/tokens.ts'
 
 /**
- * What a write over a line needs. `lease`: the scope `work`, and a lease of the same process. `worker`: the scope `work`, and workers of the same
+ * The rights that a write over a line needs. `lease`: the scope `work`, and a lease of the same process. `worker`: the scope `work`, and workers of the same
  * process. `keeper`: the scope `work`; the store itself decides whether it is due. `never`: what no line may do.
  */
 export const writeRights: Readonly<Record<WriteKind, Scope | 'lease' | 'worker' | 'keeper' | 'never'>> = {
@@ -53,7 +53,7 @@ export const writeRights: Readonly<Record<WriteKind, Scope | 'lease' | 'worker' 
   claimTask: 'never',
 }
 
-/** What a question over a line needs beside the scope `read`: `own`: a task that the process runs; `work`: nothing but the scope `work`. */
+/** The rights that a question over a line needs beside the scope `read`: `own`: a task that the process runs; `work`: nothing but the scope `work`. */
 export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read'>> = {
   task: 'own',
   events: 'own',

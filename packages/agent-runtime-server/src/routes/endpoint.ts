@@ -21,10 +21,10 @@ export interface Endpoint<
   readonly tag: Tag
   readonly summary: string
   readonly description?: string
-  /** What a token has to allow. */
+  /** The scope that a token has to allow. */
   readonly scope: Scope
   /**
-   * What a token that is bound to a client or to task types may do here: `task`: call it for a task that it sees; `own`: the route keeps
+   * The rights of a token that is bound to a client or to task types: `task`: call it for a task that it sees; `own`: the route keeps
    * to what it sees; `none`: the route is about the whole store, and is refused.
    */
   readonly bound: 'task' | 'own' | 'none'

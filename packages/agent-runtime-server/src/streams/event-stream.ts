@@ -4,7 +4,7 @@ import type { Incoming } from '../wire/messages.ts'
 import { type Frame, keepAlive, opening, signFrame } from './frame.ts'
 
 /**
- * One reader of server-sent events. What it has not taken waits in a buffer with a bound; a full buffer holds up the source, which
+ * One reader of server-sent events. Events that it has not taken wait in a buffer with a bound; a full buffer holds up the source, which
  * reads on from the store later. A reader that takes nothing for a while is cut off, and its buffer is dropped.
  */
 export class EventStream {

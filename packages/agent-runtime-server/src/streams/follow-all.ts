@@ -37,7 +37,7 @@ export function followAll(
   })
 }
 
-/** Says that events are gone: who keeps a picture of the tasks reads it anew. */
+/** Says that events are gone: a reader that keeps a picture of the tasks reads it again. */
 function missedAt(id: string): Frame {
   return { id, bytes: signFrame('missed', {}, id) }
 }

@@ -21,7 +21,7 @@ export async function followEvents(
   })
 }
 
-/** What a task emits after a seq, as a stream. */
+/** The values that a task emits after a seq, as a stream. */
 export async function followOutput(
   serving: Serving,
   caller: Caller,

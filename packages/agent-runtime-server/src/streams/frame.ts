@@ -9,7 +9,7 @@ export function frameOf(id: string, json: unknown): Frame {
   return { id, bytes: utf8.encode(`id: ${id}\ndata: ${JSON.stringify(json)}\n\n`) }
 }
 
-/** What the server says of the stream itself; `name` is the event's name. */
+/** A message of the server about the stream itself; `name` is the event's name. */
 export function signFrame(name: SignName, json: unknown, id = ''): Uint8Array<ArrayBuffer> {
   const idLine = id === '' ? '' : `id: ${id}\n`
   return utf8.encode(`event: ${name}\n${idLine}data: ${JSON.stringify(json)}\n\n`)

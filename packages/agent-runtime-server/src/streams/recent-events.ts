@@ -75,7 +75,7 @@ export class RecentEvents {
     return this.#next - 1
   }
 
-  /** What is kept after a number, and whether something between is gone. */
+  /** The events that are kept after a number, and whether some between are gone. */
   after(number: number): { readonly events: readonly Heard[]; readonly missed: boolean } {
     const first = this.#next - this.#kept.length
     const skipped = Math.max(0, number + 1 - first)

@@ -92,7 +92,7 @@ export const EventSchema = z
   })
   .openapi('Event')
 
-/** What a task emits. */
+/** A value that a task emits. */
 export const OutputItemSchema = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('chunk'), seq: z.int(), attempt: z.int(), at: Moment, data: Value }),
@@ -105,7 +105,7 @@ export const BudgetAmounts = z.strictObject(
   Object.fromEntries(budgetFields.map((field) => [field, z.number().min(0).optional()])),
 )
 
-/** What a task and all tasks below it may use up. */
+/** The amounts that a task and all tasks below it may use up. */
 export const BudgetOptionsSchema = z
   .strictObject({
     ...BudgetAmounts.shape,
@@ -113,7 +113,7 @@ export const BudgetOptionsSchema = z
   })
   .openapi('BudgetOptions')
 
-/** What the library calls the options of a submission. */
+/** The library's names for the options of a submission. */
 const SubmitOptionsSchema = z
   .strictObject({
     lane: z.enum(lanes).optional(),

@@ -1,6 +1,6 @@
 import { ConfigError, isName } from '@ku0/agent-runtime-core'
 
-/** What stands where something was redacted. */
+/** The text in place of a redacted value. */
 const REDACTED = '[redacted]'
 
 /** The values of users, each under the name that it has in every answer. */

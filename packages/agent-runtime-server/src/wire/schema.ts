@@ -10,8 +10,7 @@ export const Value = z
   .openapi({ description: 'Any JSON. A Date, a Map and their like are `{"$ku0": […]}`.' })
 
 /**
- * The shape of a record of core as it is answered: its moments are ISO 8601. What `more` names takes the place of fields of the same
- * name.
+ * The shape of a record of core as it is answered: its moments are ISO 8601. Fields of `more` take the place of those of the same name.
  */
 export function answered<Shape extends z.ZodRawShape>(
   record: z.ZodObject,
