@@ -85,7 +85,7 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
   test.each([
     [
       'README.md',
-      `0 of ${kills('submissions acknowledged')} submissions over ${kills('kills (SIGKILL)')} kills`,
+      `of ${kills('submissions acknowledged')} submissions, none was lost in ${kills('kills (SIGKILL)')} kills`,
     ],
     [
       'docs/guarantees.md',

@@ -9,6 +9,8 @@ if ((major === 22 && minor >= 18) || major === 24 || major >= 26) {
   const { runProcess } = await import('@ku0/agent-runtime-cli')
   await runProcess()
 } else {
-  console.error(`agent-runtime needs Node 22.18 or later, 24, or 26 or later; this is ${process.version}.`)
+  console.error(
+    `agent-runtime needs Node 22.18, 24, or 26 or later; this is ${process.version}. npm install --save-dev node@26 gives this project one, and npx then uses it.`,
+  )
   process.exitCode = 78
 }

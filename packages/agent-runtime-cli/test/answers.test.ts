@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createRuntime, defineTask, type Runtime } from '@ku0/agent-runtime'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { titled } from './project/approving.ts'
 import { greet, others, review } from './project/tasks.ts'
 import { runIn } from './stores-and-shells.ts'
 
@@ -22,7 +23,7 @@ beforeAll(async () => {
   const silent = { thread: false, strict: false, logger: false, telemetry: false } as const
   runtime = await createRuntime({
     store: `sqlite:${store}`,
-    tasks: [greet, review, spend, ...others],
+    tasks: [greet, review, spend, titled, ...others],
     ...silent,
   })
 })
@@ -55,6 +56,29 @@ describe('answers', () => {
     expect((await agent('result', taskId, '--wait')).out).toBe('yes\n')
     expect(await agent('signal', taskId, 'go')).toMatchObject({ code: 2 })
     expect(await agent('signal', taskId, 'go', '{oops')).toMatchObject({ code: 2 })
+  })
+
+  test('a value that its schema refuses is refused where it is given, and the task waits on', async () => {
+    const taskId = await parked('titled', null)
+    const { approvals } = (await json('approvals', '--task', taskId)) as {
+      approvals: { approvalId: string }[]
+    }
+    const variables = { AGENT_RUNTIME_TASKS: join(import.meta.dirname, 'project/approving.ts') }
+    const approve = (value: string) =>
+      runIn(
+        { folder, variables },
+        'approvals',
+        'approve',
+        approvals[0]?.approvalId ?? '',
+        '--value',
+        value,
+        '--store',
+        store,
+      )
+    expect(await approve('5')).toMatchObject({ code: 2, err: expect.stringContaining('schema') as string })
+    expect((await runtime.status(taskId))?.state).toBe('waiting')
+    expect(await approve('"A title"')).toMatchObject({ code: 0 })
+    expect(await runtime.result(taskId)).toBe('A title')
   })
 
   test('approvals are listed, approved and rejected, and stay in the trail', async () => {

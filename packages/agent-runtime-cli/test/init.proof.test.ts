@@ -73,6 +73,8 @@ test('a hybrid worker starts its jobs as processes, and ends when it has to', sl
     status: 0,
     stdout: '42\n',
   })
+  // The job's own lines come by a pipe, and may come after its result.
+  while (!said.includes('job.claimed')) await once(worker.stdout, 'data')
   worker.kill('SIGTERM')
   expect(((await once(worker, 'close')) as [number | null])[0]).toBe(0)
   expect(said).toContain(`{"type":"job.claimed","taskId":"${stdout.trim()}"}`)

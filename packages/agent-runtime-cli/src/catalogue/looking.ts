@@ -122,7 +122,8 @@ export const looking: readonly CommandEntry[] = [
   {
     name: 'dead-letters',
     about: 'list the tasks that failed, with their errors',
-    details: 'Each stays until somebody retries it: agent-runtime retry TASK, or retry with a filter.',
+    details:
+      'Run one again with agent-runtime retry TASK, or several with a filter: a retry is a new task, and the old one stays on this list until retention deletes it.',
     options: [typeFilter, laneFilter, ...pages, ...onStoreOrServer],
     examples: [['agent-runtime dead-letters --type digest', 'the failed tasks of one type']],
     load: () => import('../commands/dead-letters.ts'),

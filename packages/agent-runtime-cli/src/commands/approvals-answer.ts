@@ -1,6 +1,7 @@
 import type { Verdict } from '@ku0/agent-runtime'
 import type { Call, Run } from '../call.ts'
 import { connect } from '../connect.ts'
+import { loadTaskTypes } from '../task-types.ts'
 
 /** Approves a request. */
 export const approve: Run = (call) => answer(call, 'approve')
@@ -13,7 +14,11 @@ async function answer(call: Call, verdict: 'approve' | 'reject'): Promise<number
     print,
   } = call
   const { by, feedback, value } = call.options as Verdict
-  await using client = await connect(await call.settings())
+  const settings = await call.settings()
+  // A value that does not fit its schema would fail the task: it is refused here instead. A server knows the schemas itself.
+  const types =
+    settings.server === undefined && value !== undefined ? await loadTaskTypes(settings) : undefined
+  await using client = await connect(settings, { types })
   const said = {
     ...(by === undefined ? {} : { by }),
     ...(feedback === undefined ? {} : { feedback }),

@@ -49,12 +49,13 @@ export async function serveStore(
       : await createRuntime({ ...base, tasks: definitions, workers: { capacity } })
   const server = await listen(call, runtime, settings, { readOnly, hasConsole, store })
   const { url, port } = server
+  const isMoved = settings.serve.port === undefined && port !== DEFAULT_PORT
   const runs = definitions.map(({ type }) => type)
   const what = runs.length === 0 ? '' : `, and runs ${runs.join(', ')}`
   say(
     call,
     { type: 'ready', url, port, store: shownUrl(settings.store), types: runs, readOnly },
-    `ready: serves ${shownUrl(settings.store)} at ${url}${readOnly ? ', read-only' : ''}${what}`,
+    `ready: serves ${shownUrl(settings.store)} at ${url}${isMoved ? ` (${DEFAULT_PORT} is taken)` : ''}${readOnly ? ', read-only' : ''}${what}`,
   )
   onListening?.(server)
   try {

@@ -133,7 +133,7 @@ export function prepareQueueView(
       const drained = present.filter((worker) => takes(worker, stream)).map(({ workerId }) => workerId)
       if (drained.length === 0 && present.some(({ types }) => runsType(types, type)))
         return `no worker that runs type ${type} takes tasks from the lane ${lanes[laneRank]}; start one that does`
-      if (drained.length === 0) return `no worker runs type ${type}; start one that lists it`
+      if (drained.length === 0) return `no worker runs type ${type}; start one that runs it`
       return `no worker takes tasks of type ${type}: ${drained.join(', ')} is drained; undrain it, or start another`
     }
 

@@ -89,10 +89,11 @@ test('a process reads again only those of its tasks that another process has tou
     await runningTasks(scene, 20)
     const seen = watchKeep(scene.store)
     await scene.settled(other.write(one))
+    // It looks before it decides: what is decided on an old state comes to nothing, and everything is read again.
+    await scene.pass(500)
     await scene.submit()
     const touched = scene.claims[7]?.taskId ?? ''
     await scene.settled(other.write({ kind: 'signal', taskId: touched, name: 'news', value: '1' }))
-    // It looks before it decides: what is decided on an old state comes to nothing, and everything is read again.
     await scene.pass(500)
     await scene.submit()
     expect(seen.map(({ leases, tasks }) => [leases.length, tasks.length])).toEqual([
