@@ -20,7 +20,7 @@ const onlyInFiles = new Set(['boot_id', 'boot_offset', 'opened'])
 
 /**
  * Fills the tables of an empty store on PostgreSQL with the rows of a file, in one transaction. Rejects with `already_exists` if the store is not
- * empty.
+ * empty, or in use.
  */
 export async function fillFromFile(file: Db, url: string, options: CopyOptions): Promise<void> {
   const place = parsePostgresUrl(url)
@@ -30,12 +30,16 @@ export async function fillFromFile(file: Db, url: string, options: CopyOptions):
     session = await connections.open('copy')
     await session.run(`BEGIN; ${connections.prelude}`)
     await assertTables(session, place)
-    await session.query(lockHeadText)
-    const [hasTasks] = (await session.query('SELECT EXISTS (SELECT 1 FROM task)')).rows[0] ?? []
-    if (hasTasks !== 0)
+    const [, version] = (await session.query(lockHeadText)).rows[0] ?? []
+    const [isUsed] =
+      (await session.query('SELECT EXISTS (SELECT 1 FROM process WHERE ended_at IS NULL)')).rows[0] ?? []
+    if (isUsed !== 0)
+      throw new RuntimeError('already_exists', `${place.location} is in use; stop the processes on it first`)
+    // Every write raises the version, whatever it wrote: a schedule or a pause without any task is somebody's, too.
+    if (version !== 0)
       throw new RuntimeError(
         'already_exists',
-        `${place.location} has tasks already; name another schema for the import, such as ?schema=imported`,
+        `${place.location} is not empty; name another schema for the import, such as ?schema=imported`,
       )
     // Tasks refer to their streams.
     const tables = (Object.keys(columns) as TableName[]).toSorted((a, b) => order(a) - order(b))

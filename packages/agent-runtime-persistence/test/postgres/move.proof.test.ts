@@ -53,8 +53,19 @@ describe('a store moves from a file to PostgreSQL, and back', () => {
     await importStore(path, url)
     await expect(importStore(path, url)).rejects.toMatchObject({
       code: 'already_exists',
-      message: expect.stringContaining('has tasks already') as string,
+      message: expect.stringContaining('is not empty') as string,
     })
     expect(await verifyStore(url)).toMatchObject({ ok: true })
+  })
+
+  test('a store without tasks that has something else, or is in use, stays as it is', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const url = (await sharedServer()).newStore()
+    await live(path)
+    const target = await openStore(url, { config })
+    await expect(importStore(path, url)).rejects.toThrow('is in use')
+    await target.write({ kind: 'pauseQueue', types: ['work'], lanes: [], paused: true })
+    await target.close()
+    await expect(importStore(path, url)).rejects.toThrow('is not empty')
   })
 })
