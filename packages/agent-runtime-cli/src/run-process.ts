@@ -44,4 +44,12 @@ export async function runProcess(): Promise<void> {
     control.signal,
   )
   process.exitCode = signaled !== undefined && code !== 0 ? 128 + signaled : isHeard ? code : 0
+  // A module of task types may hold the process open, with a timer or a server: the command has ended all the same.
+  await Promise.all([process.stdout, process.stderr].map(written))
+  process.exit()
+}
+
+/** Resolves when all that was written to a stream has left, or cannot leave any more. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((done) => void stream.write('', () => done()))
 }

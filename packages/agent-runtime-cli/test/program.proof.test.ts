@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { bin, edit, shell, storeOf } from './stores-and-shells.ts'
+import { bin, edit, scratchFolder, shell, storeOf } from './stores-and-shells.ts'
 
 describe('the program', () => {
   test('says how it is called, and its version', () => {
@@ -33,6 +33,17 @@ describe('the program', () => {
     child.stderr.on('data', (data: Buffer) => errors.push(data))
     const [code] = (await once(child, 'close')) as [number | null]
     expect([code, Buffer.concat(errors).toString()]).toEqual([0, ''])
+  })
+
+  test('a worker whose module exports nothing ends, although the module keeps the process open', () => {
+    const module = join(scratchFolder(), 'open.mjs')
+    writeFileSync(module, 'setInterval(() => undefined, 1_000)\nexport const nothing = 1\n')
+    const { status, stderr } = spawnSync(process.execPath, [bin, 'worker', module], {
+      encoding: 'utf8',
+      timeout: 20_000,
+      killSignal: 'SIGKILL',
+    })
+    expect([status, stderr]).toEqual([2, expect.stringContaining('exports no task type') as string])
   })
 
   test('G12 a backup that is ended by a signal leaves nothing, and exits with 128 and its number', async () => {
