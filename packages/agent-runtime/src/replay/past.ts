@@ -54,6 +54,18 @@ export function pastOf(events: readonly PastEvent[]): Past {
   return reading.past()
 }
 
+/** The events up to the one with which the pass of a lease began to wait: what it waited for may have ended since. */
+export function untilItWaited<Event extends PastEvent>(
+  events: readonly Event[],
+  leaseId: string,
+): readonly Event[] {
+  const last = events.findLastIndex(
+    ({ type, data }) =>
+      type === 'task.waiting' && (JSON.parse(data) as EventData['task.waiting']).leaseId === leaseId,
+  )
+  return last === -1 ? events : events.slice(0, last + 1)
+}
+
 type Dropped = Pick<EventData['step.completed'], 'dropped' | 'droppedChildren'>
 
 class Reading {

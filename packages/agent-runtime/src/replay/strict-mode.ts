@@ -14,7 +14,7 @@ import type { TaskDefinition } from '../api/task-definition.ts'
 import type { History } from '../durable/pass/memos.ts'
 import type { PassCheck } from '../execution/pass-check.ts'
 import { placeOfDifference } from './difference.ts'
-import { pastOf } from './past.ts'
+import { pastOf, untilItWaited } from './past.ts'
 import { readEvents } from './replay-task.ts'
 import { RequestWatch } from './requests.ts'
 import { systemEnvironment } from '../system.ts'
@@ -71,7 +71,7 @@ export class StrictMode implements PassCheck {
   }
 
   async #lookAt(claim: Claim): Promise<void> {
-    const shown = await this.#replay(claim)
+    const shown = await this.#replay(claim, claim.leaseId)
     const error = shown && faultOf(shown)
     if (error === undefined) return
     const { taskId, type } = claim
@@ -92,14 +92,17 @@ export class StrictMode implements PassCheck {
     return notDeterministic(report, `returns another result when it is replayed${where}`, FROM_OUTSIDE)
   }
 
-  /** Undefined where there is nothing to replay. What keeps a task from being replayed is no fault of its handler. */
-  async #replay({ taskId, type }: Claim): Promise<Shown | undefined> {
+  /**
+   * Undefined where there is nothing to replay. What keeps a task from being replayed is no fault of its handler. `leaseId`: the lease of
+   * the pass, if it waits.
+   */
+  async #replay({ taskId, type }: Claim, leaseId?: string): Promise<Shown | undefined> {
     const { store, config, values, definitions, log } = this.#deps
     const definition = definitions.get(type)
     if (definition === undefined || type.startsWith(RESERVED)) return undefined
     try {
       const [events] = await Promise.all([readEvents(store, taskId), aMillisecond()])
-      const past = pastOf(events)
+      const past = pastOf(leaseId === undefined ? events : untilItWaited(events, leaseId))
       if (isEmpty(past.history)) return undefined
       this.#say()
       using requests = new RequestWatch()

@@ -73,6 +73,7 @@ class Verification implements ReplayWatch {
   #seenActivity = 0
   #isLooking = false
   #isOver = false
+  #hasErred = false
 
   constructor(it: VerifyCase, definition: TaskDefinition) {
     this.#case = it
@@ -93,6 +94,10 @@ class Verification implements ReplayWatch {
   answered(as: 'step' | 'wait' | 'failure'): void {
     this.#activity += 1
     this.#answered[`${as}s`] += 1
+  }
+
+  erred(): void {
+    this.#hasErred = true
   }
 
   reached(end: HistoryEnd, trail: ReplayTrail, signal?: string): void {
@@ -119,7 +124,7 @@ class Verification implements ReplayWatch {
           end: { call: 'return' },
         })
       case 'threw': {
-        const isExpected = this.#case.past.threw || this.#answered.failures > 0
+        const isExpected = this.#case.past.threw || this.#answered.failures > 0 || this.#hasErred
         const { error } = how
         const more = { unused, end: { call: 'throw' as const }, error }
         if (!isExpected) return this.#conclude('threw', more)

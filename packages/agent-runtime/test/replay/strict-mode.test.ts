@@ -2,9 +2,11 @@ import { once } from 'node:events'
 import { createServer, get } from 'node:http'
 import { connect, createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo, Server } from 'node:net'
+import type { StoredEvent } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type TaskContext } from '../../src/index.ts'
+import { untilItWaited } from '../../src/replay/past.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
 import { virtualRuntime } from '../virtual-runtime.ts'
 
@@ -254,6 +256,46 @@ describe('strict mode leaves alone', () => {
     const output: unknown[] = []
     for await (const item of it.runtime.output(receipt)) output.push(item)
     expect(output).toHaveLength(1)
+  })
+
+  test('a parent whose child ends before the replay begins, whatever the parent then throws', async () => {
+    const child = defineTask({ type: 'child', input: z.boolean() }, (_, hasFailed) => {
+      if (hasFailed) throw new Error('the child broke')
+    })
+    const parent = defineTask({ type: 'it', input: z.boolean() }, async (ctx, hasFailed) => {
+      await ctx.call('child', child, hasFailed)
+      throw new Error('the parent broke')
+    })
+    for (const [hasFailed, message] of [
+      [true, 'the child broke'],
+      [false, 'the parent broke'],
+    ] as const) {
+      const { runtime, log, elapse } = await virtualRuntime({ tasks: [parent, child], strict: true })
+      const receipt = await runtime.submit(parent, hasFailed)
+      await elapse(0)
+      await expect(runtime.result(receipt)).rejects.toThrow(message)
+      expect(log.filter(({ message: text }) => text.startsWith('strict mode: '))).toEqual([])
+    }
+  })
+
+  test('what ended after the pass had begun to wait: the events up to its wait are replayed', () => {
+    const event = (seq: number, type: StoredEvent['type'], data: object) => ({
+      seq,
+      type,
+      at: 0,
+      data: JSON.stringify(data),
+    })
+    const events = [
+      event(1, 'task.queued', {}),
+      event(2, 'task.waiting', { leaseId: 'first' }),
+      event(3, 'task.resumed', {}),
+      event(4, 'task.waiting', { leaseId: 'second' }),
+      event(5, 'task.resumed', {}),
+    ]
+    const seqs = (leaseId: string) => untilItWaited(events, leaseId).map(({ seq }) => seq)
+    expect(seqs('first')).toEqual([1, 2])
+    expect(seqs('second')).toEqual([1, 2, 3, 4])
+    expect(seqs('of none')).toHaveLength(5)
   })
 
   test('a handler that calls nothing', async () => {

@@ -213,6 +213,28 @@ describe('replay, mode verify (docs/semantics.md 6.3)', () => {
     })
   })
 
+  test('a handler that throws the error of its child, before the pass that hears of it', async () => {
+    const input = z.null()
+    const child = defineTask({ type: 'child', input }, async (ctx) => {
+      await ctx.waitForSignal('go')
+      throw new Error('the child broke')
+    })
+    const parent = defineTask({ type: 'parent', input }, (ctx) => ctx.call('child', child, null))
+    const { runtime, elapse } = await virtualRuntime({ tasks: [parent, child] })
+    const { taskId } = await runtime.submit(parent, null)
+    await elapse(0)
+    await runtime.pauseQueue({ types: ['parent'] })
+    const [{ taskId: childId } = { taskId: '' }] = (await runtime.list({ types: ['child'] })).tasks
+    await runtime.signal(childId, 'go')
+    await elapse(0)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'queued' })
+    expect(await verify(runtime, taskId)).toMatchObject({
+      verdict: 'agreed',
+      end: { call: 'throw' },
+      error: { name: 'TaskFailed' },
+    })
+  })
+
   test('a handler that waits for something of its own is given up after timeoutMs, and learns it', async () => {
     let aborted = false
     const task = await begun(async (ctx) => {

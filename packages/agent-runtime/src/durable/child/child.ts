@@ -171,6 +171,7 @@ export class Child implements ChildTask {
 
   #tellLate({ answer, limit }: Waiting, { seq }: WaitRecord): void {
     this.#scope.answered(seq)
+    this.#pass.attempt.replay?.erred()
     const error = new TimeoutError(`child '${this.#key}'`, limit?.timeoutMs ?? 0)
     answer.reject(limit === undefined ? error : endOfWait(limit.key, error))
   }

@@ -335,7 +335,10 @@ export class Pass {
       answer.resolve(read())
     } catch (error) {
       const unread = unreadableBy(error, at)
-      if (unread === undefined) return answer.reject(error)
+      if (unread === undefined) {
+        this.attempt.replay?.erred()
+        return answer.reject(error)
+      }
       this.#parting ??= unread
       if (this.attempt.replay !== undefined) this.attempt.replay.diverged(unread)
       else if (!this.gate.isBusy) this.endWhereParted()

@@ -7,6 +7,8 @@ export interface ReplayWatch {
   failureOf(key: string): ErrorRecord | undefined
   /** The history has answered a call. */
   answered(as: 'step' | 'wait' | 'failure'): void
+  /** The answer to a wait is an error, such as the failure of a child. */
+  erred(): void
   /**
    * The history has no answer for a call, which never settles. `signal` is the name of the signal that it
    * waits for.
