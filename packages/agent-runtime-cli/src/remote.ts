@@ -5,6 +5,7 @@ import type {
   Client,
   FollowOptions,
   ListFilter,
+  RetryOptions,
   WaitOptions,
 } from '@ku0/agent-runtime'
 import {
@@ -62,6 +63,9 @@ export function connectServer(url: string, token: string | undefined, system: Sy
   const { approvals, budgets } = client
   const remote = {
     ...client,
+    // The runtime's own retry starts another task each time, where it is given no key.
+    retry: (task: string, options: RetryOptions = {}) =>
+      client.retry(task, options.idempotencyKey === undefined ? { ...options, again: true } : options),
     result: (task: string, options?: WaitOptions) =>
       client.result(task, options).catch((error: unknown) => asOfRuntime(error, task)),
     async cancel(task: string, options?: CancelOptions) {

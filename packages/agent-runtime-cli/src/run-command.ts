@@ -1,5 +1,7 @@
 import { CommanderError } from 'commander'
+import { suggestionFor } from '@ku0/agent-runtime-core'
 import type { Call } from './call.ts'
+import { groups } from './catalogue/catalogue.ts'
 import { complain, UsageError } from './complain.ts'
 import { cliExitCodes } from './exit-codes.ts'
 import type { Outlet } from './outlet.ts'
@@ -39,6 +41,7 @@ function read(args: readonly string[], outlet: Outlet): Asked | number {
     return cliExitCodes.ok
   }
   if (first === undefined) throw new UsageError('no command given')
+  assertKnown(args)
   let asked: Asked | undefined
   const program = createProgram(outlet, (it) => void (asked = it))
   try {
@@ -67,6 +70,33 @@ function wordsOf(message: string): string {
     })
 }
 
+/**
+ * Refuses a word in the place of a command that is none, before the parser does: it would complain about the options of the command that
+ * it takes the word for.
+ */
+function assertKnown([first = '', second = '-']: readonly string[]): void {
+  const entry = entries.find(({ name }) => wordIn(name) === first)
+  if (entry === undefined) {
+    const above = entries.find(({ commands = [] }) => commands.some(({ name }) => wordIn(name) === first))
+    if (above !== undefined)
+      throw new UsageError(`unknown command '${first}', did you mean ${wordIn(above.name)} ${first}?`)
+    return
+  }
+  const below = (entry.commands ?? []).map(({ name }) => wordIn(name))
+  const takesArguments = (entry.args ?? []).length > 0
+  if (below.length === 0 || takesArguments || second.startsWith('-') || below.includes(second)) return
+  const meant = suggestionFor(second, below)
+  throw new UsageError(
+    `${first} has no command '${second}'${meant === undefined ? `: it has ${below.join(', ')}` : `, did you mean ${first} ${meant}?`}`,
+  )
+}
+
+const entries = groups.flatMap(({ commands }) => commands)
+
+function wordIn(name: string): string {
+  return name.split(' ', 1)[0] ?? name
+}
+
 /** Names that other programs have for a command of this one, where the names are too far apart to be a typing error. */
 const familiarCommands: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -78,7 +108,7 @@ const familiarCommands: ReadonlyMap<string, string> = new Map(
     console: 'dashboard open ui web',
     events: 'history log logs trace',
     cancel: 'abort kill rm stop terminate',
-    approvals: 'approve reject reviews',
+    approvals: 'reviews',
     schedules: 'cron crons schedule',
     prune: 'clean cleanup delete gc purge',
     doctor: 'diagnose info',

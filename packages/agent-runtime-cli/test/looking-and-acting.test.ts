@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createRuntime, defineTask, type Runtime } from '@ku0/agent-runtime'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { runCommand } from '../src/index.ts'
 import { runIn } from './stores-and-shells.ts'
 
 const greet = defineTask({ type: 'greet', input: z.object({ name: z.string() }) }, async (ctx, { name }) => {
@@ -26,6 +27,16 @@ const wait = defineTask({ type: 'wait', input: z.null() }, (ctx) => ctx.waitForS
 const family = defineTask({ type: 'family', input: z.number() }, async (ctx, children) => {
   for (let n = 0; n < children; n++) await ctx.call(`child ${n}`, greet, { name: `child ${n}` })
 })
+const flaky = defineTask({ type: 'flaky', input: z.null() }, async (ctx) => {
+  await ctx.step('first', () => 1)
+  await ctx.step('call', { retry: { attempts: 2, backoff: { initialMs: 3_600_000 } } }, () => {
+    throw new Error('503 from the provider')
+  })
+})
+const asks = defineTask({ type: 'asks', input: z.null() }, async (ctx) => {
+  await ctx.emit('draft\n')
+  return (await ctx.requestApproval('publish', 'draft')).value ?? null
+})
 
 const mourns = defineTask({ type: 'mourns', input: z.null() }, (ctx) => ctx.call('loss', fail, 'lost'))
 
@@ -39,7 +50,7 @@ const ids = { greet: '', fail: '', wait: '', family: '' }
 beforeAll(async () => {
   runtime = await createRuntime({
     store: `sqlite:${store}`,
-    tasks: [greet, fail, wait, family, recovers, mourns],
+    tasks: [greet, fail, wait, family, recovers, mourns, flaky, asks],
     config: { quotaConfig: { labels: { team: { red: { maxInFlight: 2 } } } } },
     thread: false,
     strict: false,
@@ -64,7 +75,7 @@ describe('commands that look', () => {
   test('list shows tasks as a table, and a page of them as JSON', async () => {
     const { code, out, err } = await agent('list')
     expect([code, err]).toEqual([0, ''])
-    expect(out).toMatch(/^TASK +TYPE +STATE +STEPS +SUBMITTED\n/)
+    expect(out).toMatch(/^TASK +TYPE +STATE +STEPS +SUBMITTED +NOTE\n/)
     expect(out.trim().split('\n')).toHaveLength(7)
     expect(await json('list', '--state', 'failed')).toMatchObject({ tasks: [{ taskId: ids.fail }] })
     expect(await json('list', '--type', 'greet,wait', '--state', 'waiting')).toMatchObject({
@@ -177,7 +188,9 @@ describe('commands that look', () => {
     expect((await agent('show', receipt.taskId)).out).toMatch(
       /recovery +after resource_exhaustion: fell back to model small\n/,
     )
-    expect((await agent('explain', receipt.taskId)).out).toContain('last: retry, fell back to model small')
+    expect((await agent('explain', receipt.taskId)).out).toContain(
+      'last because it failed: fell back to model small',
+    )
   })
 
   test('a task that is not there has the code of a missing thing, and no stack', async () => {
@@ -287,10 +300,47 @@ describe('commands that act', () => {
     expect(await json('retry', taskId, '--again')).toMatchObject({ deduplicated: false })
   })
 
+  test('show and explain say how the last try of a step failed, and what a retry has kept', async () => {
+    const { taskId } = await runtime.submit(flaky, null)
+    const until = async (state: string) =>
+      expect.poll(async () => (await runtime.status(taskId))?.state).toBe(state)
+    await until('waiting')
+    const shown = (await agent('show', taskId)).out
+    expect(shown).toMatch(/last error +step call: Error: 503 from the provider\n/)
+    expect(shown).toContain("  the back-off before retry 1 of 'call' ")
+    expect((await agent('explain', taskId)).out).toMatch(
+      /^waiting: waits for the next try of 'call' until \S+ \(the last one failed: 503 from the provider\)\n$/,
+    )
+    await runtime.cancel(taskId)
+    const again = (await json('retry', taskId)) as { taskId: string }
+    const retried = (await agent('show', again.taskId)).out
+    expect(retried).toMatch(new RegExp(`retry of +${taskId}\nkept +first\n`))
+    await runtime.cancel(again.taskId)
+  })
+
+  test('a follower learns that the task waits for a person, and how to answer', async () => {
+    const { taskId } = await runtime.submit(asks, null)
+    await expect.poll(async () => (await runtime.status(taskId))?.state).toBe('waiting')
+    const noted = Promise.withResolvers<string>()
+    let out = ''
+    const following = runCommand(['output', taskId, '--follow', '--store', store], {
+      folder,
+      variables: {},
+      out: (text) => void (out += text),
+      err: noted.resolve,
+    })
+    expect(await noted.promise).toBe(
+      `the task waits for the approval 'publish': agent-runtime approvals --task ${taskId}\n`,
+    )
+    const [asked] = (await runtime.approvals.list({ task: taskId })).approvals
+    await runtime.approvals.approve(asked?.approvalId ?? '')
+    expect([await following, out]).toEqual([0, 'draft\n'])
+  })
+
   test('a filter leaves out children, which the retry of their parent starts again', async () => {
     const { taskId } = await runtime.submit(mourns, null)
     await expect(runtime.result(taskId)).rejects.toThrow('lost')
-    expect((await agent('show', taskId)).out).toMatch(/error +TaskFailed: .*\nbecause +RuntimeError: lost\n/)
+    expect((await agent('show', taskId)).out).toMatch(/error +TaskFailed: .*\nbecause +Error: lost\n/)
     const left = await agent('retry', '--parent', taskId)
     expect([left.out, left.err]).toEqual(['no task matches\n', expect.stringContaining('1 child left out')])
     expect((await agent('retry', '--parent', taskId, '--children')).out).toContain('1 task would run again')

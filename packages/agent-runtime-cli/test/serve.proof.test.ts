@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
@@ -98,4 +100,16 @@ test('a read-only console has pages, answers questions, and changes nothing', as
   expect(await (await server.ask('/tasks?count=true')).json()).toMatchObject({ count: 1 })
   server.child.kill('SIGINT')
   expect(await server.exited).toBe(0)
+})
+
+test('a port that is taken refuses the command before a store is made', async () => {
+  const folder = scratchFolder()
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  const said = await runIn({ folder }, 'serve', '--store', 'it.db', '--port', String(port))
+  taken.close()
+  expect(said).toMatchObject({ code: 2, out: '' })
+  expect(said.err).toContain(`127.0.0.1, port ${port}, cannot be listened on: `)
+  expect(existsSync(join(folder, 'it.db'))).toBe(false)
 })

@@ -25,7 +25,7 @@ import { unlessUnknown } from './unless-unknown.ts'
 
 /**
  * A client of a server's HTTP API. It needs nothing but `fetch`, so it runs in Node and in browsers, and holds nothing open between
- * calls. Source: `docs/http-api.md`.
+ * calls. Throws a `TypeError` for a `url` that is none of HTTP. Source: `docs/http-api.md`.
  *
  *     const client = createHttpClient({ url: 'http://localhost:7000' })
  *     const receipt = await client.submit('review', { repo: 'a/b' })
@@ -93,7 +93,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       return canceled
     },
     retry(task, { signal, ...body } = {}) {
-      const repeatable = body.idempotencyKey !== undefined
+      const repeatable = body.again !== true
       return receiptOf(
         transport.json({ method: 'POST', path: pathOf(task, '/retry'), body, signal, repeatable }),
       )

@@ -34,6 +34,28 @@ export class ApiError extends Error {
   }
 }
 
+/** Thrown when no answer of a server comes: it does not run, or the network does not reach it. `cause` is what `fetch` threw. */
+export class ServerUnreachable extends Error {
+  static {
+    this.prototype.name = 'ServerUnreachable'
+  }
+
+  readonly code = 'server_unreachable'
+  readonly url: string
+
+  constructor(url: string, cause: unknown) {
+    super(`no server answers at ${url}: ${reasonIn(cause)}; agent-runtime serve starts one`, { cause })
+    this.url = url
+  }
+}
+
+/** `fetch` has the reason in the cause of its error. */
+function reasonIn(error: unknown): string {
+  const { cause, message } = error as { readonly cause?: unknown; readonly message?: unknown }
+  const { message: inner, code } = (cause ?? {}) as { readonly message?: unknown; readonly code?: unknown }
+  return [inner, code, message].find((text) => typeof text === 'string' && text !== '') as string
+}
+
 /** Thrown by `result` for a task that failed. */
 export class TaskFailed extends Error {
   static {

@@ -19,7 +19,8 @@ import type {
  * takes its receipt or its id. Values are JSON; a Date or a Map of a task arrives in the form of the codec, `{ "$ku0": […] }`, which
  * `decode` of `@ku0/agent-runtime-core` turns back.
  *
- * A call throws {@link ApiError} with the code of the library, such as `not_found` or `invalid_argument`, or what `fetch` throws.
+ * A call throws {@link ApiError} with the code of the library, such as `not_found` or `invalid_argument`, and {@link ServerUnreachable} if
+ * no answer comes.
  */
 export interface HttpClient extends Operations {
   /**
@@ -43,8 +44,14 @@ export interface HttpClient extends Operations {
   ): Promise<unknown>
   /** Cancels a task and its children. False if it had already ended. */
   cancel(task: TaskLike, options?: CallOptions & { readonly reason?: string | undefined }): Promise<boolean>
-  /** Submits a failed, canceled or parked task again as a new task, which keeps the completed steps. */
-  retry(task: TaskLike, options?: CallOptions & AgainOptions): Promise<Receipt>
+  /**
+   * Submits a failed, canceled or parked task again as a new task, which keeps the completed steps. A task is retried once: a second call
+   * answers with the first retry (`deduplicated`), unless it says `again` or has an `idempotencyKey` of its own.
+   */
+  retry(
+    task: TaskLike,
+    options?: CallOptions & AgainOptions & { readonly again?: boolean | undefined },
+  ): Promise<Receipt>
   /** Submits a task again from one of its steps, with other results if wanted. */
   fork(
     task: TaskLike,

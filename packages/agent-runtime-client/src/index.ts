@@ -4,6 +4,7 @@ export { createHttpClient } from './create-http-client.ts'
 export {
   ApiError,
   type ProblemBody,
+  ServerUnreachable,
   TaskCanceled,
   TaskDiverged,
   TaskFailed,

@@ -1,4 +1,4 @@
-import { ApiError, type ProblemBody } from './errors.ts'
+import { ApiError, type ProblemBody, ServerUnreachable } from './errors.ts'
 import type { HttpClientOptions } from './options.ts'
 import { pause } from './system.ts'
 import { withTimes } from './times.ts'
@@ -28,7 +28,7 @@ export class Transport {
   readonly pause: (ms: number, signal?: AbortSignal) => Promise<void>
 
   constructor(options: HttpClientOptions) {
-    this.#base = String(options.url).replace(/\/+$/, '')
+    this.#base = baseOf(options.url)
     this.#token = options.token
     this.#fetch = options.fetch ?? ((request) => fetch(request))
     this.#retries = options.retries ?? 4
@@ -38,7 +38,13 @@ export class Transport {
   /** The JSON of the answer, with times as epoch ms; undefined where there is none. Throws an {@link ApiError}. */
   async json(ask: Ask): Promise<unknown> {
     const answer = await this.send(ask)
-    return answer.status === 204 ? undefined : withTimes(await answer.json())
+    if (answer.status === 204) return undefined
+    const text = await answer.text()
+    try {
+      return withTimes(JSON.parse(text))
+    } catch {
+      throw new ApiError(strange(answer.status))
+    }
   }
 
   /** A good answer. Throws an {@link ApiError} for any other. */
@@ -60,9 +66,20 @@ export class Transport {
     }
   }
 
+  async #reach(request: Request): Promise<Response> {
+    try {
+      return await this.#fetch(request)
+    } catch (error) {
+      // What fetch throws where no answer comes; the end of a signal is another error.
+      throw error instanceof TypeError && !request.signal.aborted
+        ? new ServerUnreachable(this.#base, error)
+        : error
+    }
+  }
+
   async #once({ path, query = {}, body, headers, signal }: Ask, method: string): Promise<Response> {
     const token = typeof this.#token === 'function' ? await this.#token() : this.#token
-    return this.#fetch(
+    return this.#reach(
       new Request(`${this.#base}/api/v1${path}${searchOf(query)}`, {
         method,
         headers: {
@@ -76,6 +93,17 @@ export class Transport {
       }),
     )
   }
+}
+
+/** The URL without the slash at its end. Throws a `TypeError` for one that `fetch` cannot ask. */
+function baseOf(url: HttpClientOptions['url']): string {
+  const text = String(url)
+  const { protocol } = URL.parse(text) ?? {}
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw new TypeError(
+      `createHttpClient option url: the address of a server, such as http://localhost:7007; given ${JSON.stringify(text)}`,
+    )
+  return text.replace(/\/+$/, '')
 }
 
 /** Ms before the next try. */

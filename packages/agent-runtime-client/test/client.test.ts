@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer as createNodeServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type Client, createRuntime, defineTask, type Receipt as RuntimeReceipt } from '@ku0/agent-runtime'
 import { createServer } from '@ku0/agent-runtime-server'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
@@ -84,6 +87,8 @@ test('results that are none are thrown as in the runtime', async () => {
   expect(refused).toMatchObject({ accepted: false, reason: 'unknown_task_type' })
   const again = await client.retry(failed)
   expect(again.accepted).toBe(true)
+  expect(await client.retry(failed)).toMatchObject({ taskId: again.taskId, deduplicated: true })
+  expect(await client.retry(failed, { again: true })).toMatchObject({ deduplicated: false })
 })
 
 test('a refusal of the server has its code and its fields', async () => {
@@ -263,4 +268,25 @@ test('a request that can be repeated without harm is sent again, and no other on
 test('an answer of something else than the API is an error that says so', async () => {
   const lost = createHttpClient({ ...options, fetch: async () => new Response('<html>', { status: 404 }) })
   await expect(lost.list()).rejects.toMatchObject({ code: 'strange_answer', status: 404 })
+  const other = createHttpClient({ ...options, fetch: async () => new Response('<html>') })
+  await expect(other.list()).rejects.toMatchObject({ code: 'strange_answer', status: 200 })
+})
+
+test('a URL that is none, and a server that does not answer, are errors that say so', async () => {
+  for (const url of ['localhost', 'localhost:7007', 'file:///tmp/x', ''])
+    expect(() => createHttpClient({ url })).toThrow(
+      `createHttpClient option url: the address of a server, such as http://localhost:7007; given "${url}"`,
+    )
+  // Nothing listens on the port of a server that was closed.
+  const gone = createNodeServer().listen(0, '127.0.0.1')
+  await once(gone, 'listening')
+  const { port } = gone.address() as AddressInfo
+  gone.close()
+  await once(gone, 'close')
+  const url = `http://127.0.0.1:${port}`
+  await expect(createHttpClient({ url, retries: 0 }).list()).rejects.toMatchObject({
+    name: 'ServerUnreachable',
+    code: 'server_unreachable',
+    message: `no server answers at ${url}: connect ECONNREFUSED 127.0.0.1:${port}; agent-runtime serve starts one`,
+  })
 })

@@ -452,6 +452,7 @@ export { defaultConfig, settingNames, wholeConfig } from './config/whole-config.
 export type { AcceptedLoss, DataLoss } from './store/data-loss.ts'
 export type {
   CanceledBy,
+  ErrorSummary,
   Explanation,
   FailureReason,
   OpenChildren,
@@ -460,6 +461,7 @@ export type {
   QueueReason,
   Requeues,
   StartEstimate,
+  StepFailure,
   WaitCount,
   WaitHistogram,
 } from './store/explanation.ts'

@@ -81,6 +81,8 @@ function hintFor(url: string): string {
   const { scheme, rest } = partsOf(url.trim())
   if (/^(?:postgres|postgresql|pg)$/.test(scheme))
     return 'only a SQLite file can be used here, and this names a store on PostgreSQL; '
+  if (/^(?:sqlite:)?:?(?:in-?)?memory:?$/i.test(url.trim()))
+    return `did you mean ${show('sqlite::memory:')}? `
   if (isOurs(scheme) || suggestionFor(scheme, ['sqlite']) !== undefined) {
     const path = meantBy(rest)
     return path === '' ? '' : `did you mean ${show(`sqlite:${path}`)}? `

@@ -19,9 +19,14 @@ export type ConsoleAssets = Readonly<Record<string, ConsoleAsset>>
 const consolePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Answers a request for a file of the console, or for one of its pages. Undefined if it is for neither. */
-export function consoleAnswer(assets: ConsoleAssets, path: string): Reply | undefined {
-  const name = isPage(path) ? '/index.html' : path
+/**
+ * Answers a request for a file of the console, or for one of its pages. Undefined if it is for neither, or for a page from a program that
+ * does not take HTML. `accept`: the header of the request.
+ */
+export function consoleAnswer(assets: ConsoleAssets, path: string, accept: string | null): Reply | undefined {
+  const isForPage = isPage(path)
+  if (isForPage && accept !== null && !/text\/html|\*\/\*/.test(accept)) return undefined
+  const name = isForPage ? '/index.html' : path
   const asset = Object.hasOwn(assets, name) ? assets[name] : undefined
   if (asset === undefined) return undefined
   return {

@@ -84,7 +84,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
   async function answer(request: Incoming): Promise<Reply> {
     const caller = gate.pass(request)
     if (options.console !== undefined && (request.method === 'GET' || request.method === 'HEAD')) {
-      const page = consoleAnswer(options.console, pathOf(request))
+      const page = consoleAnswer(options.console, pathOf(request), request.header('accept'))
       if (page !== undefined) return page
     }
     return route(api, request, caller)

@@ -62,6 +62,12 @@ test('the end of a failed and of a canceled task is a result, too', async () => 
   const again = await call('POST', `/api/v1/tasks/${failed}/retry`, { idempotencyKey: 'once' })
   const same = await call('POST', `/api/v1/tasks/${failed}/retry`, { idempotencyKey: 'once' })
   expect([again.status, same.json]).toEqual([201, { ...again.json, deduplicated: true }])
+
+  const first = await call('POST', `/api/v1/tasks/${failed}/retry`)
+  const second = await call('POST', `/api/v1/tasks/${failed}/retry`)
+  expect(second.json).toEqual({ ...first.json, deduplicated: true })
+  const third = await call('POST', `/api/v1/tasks/${failed}/retry`, { again: true })
+  expect(third.json).toMatchObject({ deduplicated: false })
 })
 
 test('the header Idempotency-Key is the key of the submission', async () => {

@@ -1,3 +1,4 @@
+import type { Explanation } from '@ku0/agent-runtime'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { noTask } from '../missing-task.ts'
@@ -10,7 +11,7 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system })
   await using client = await connect(await settings())
   const told = await client.explain(taskId)
   if (told === undefined) throw noTask(taskId)
-  const { state, summary, until, ahead, start, requeued, failure } = told
+  const { state, summary, until, ahead, start, requeued, failure, children, stepFailures = [] } = told
   print.answer(told, () => [
     [stateText(state), ': ', summary],
     ...pairs([
@@ -20,24 +21,46 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system })
       ],
       ['ahead', ahead === undefined ? undefined : count(ahead)],
       ['starts', start === undefined ? undefined : startText(start)],
-      [
-        'requeued',
-        requeued === undefined
-          ? undefined
-          : `${many(requeued.times, 'time')}, last: ${requeued.last.reason}${
-              requeued.last.recovery === undefined ? '' : `, ${recoveryWords(requeued.last.recovery)}`
-            }`,
-      ],
+      ['requeued', requeued === undefined ? undefined : requeuedText(requeued)],
       ['error', failure === undefined || summary.includes(failure.message) ? undefined : failure.message],
+      ...(failure?.causes ?? [])
+        .filter(({ message }) => !summary.includes(message))
+        .map(({ message }) => ['because', message] as const),
+      ...several(stepFailures).map(({ step, message }) => ['failed', `step ${step}: ${message}`] as const),
+      ...several(children?.first ?? []).map(
+        ({ key, taskId: child, state: childState, waitsFor }) =>
+          [
+            'child',
+            `${key}, task ${child}, ${childState}${waitsFor === undefined ? '' : ` (${waitsFor})`}`,
+          ] as const,
+      ),
     ]),
   ])
   return 0
 }
 
-function startText({
-  startsInMs,
-  restsOn,
-}: NonNullable<import('@ku0/agent-runtime').Explanation['start']>): string {
+/** One alone stands in the summary. */
+function several<T>(all: readonly T[]): readonly T[] {
+  return all.length > 1 ? all : []
+}
+
+function requeuedText({ times, last }: NonNullable<Explanation['requeued']>): string {
+  const why =
+    last.recovery === undefined ? requeueWords[last.reason] : `it failed: ${recoveryWords(last.recovery)}`
+  return `${many(times, 'time')}, last because ${why}`
+}
+
+const requeueWords: Readonly<Record<NonNullable<Explanation['requeued']>['last']['reason'], string>> = {
+  expired: 'its worker did not renew its lease',
+  owner_dead: 'the process of its worker died',
+  retry: 'it failed and is tried again',
+  rate_limited: 'a provider refused it for now',
+  yielded: 'it gave its slot to another task',
+  drained: 'its worker was drained',
+  restarted: 'its supervisor restarted it',
+}
+
+function startText({ startsInMs, restsOn }: NonNullable<Explanation['start']>): string {
   if (startsInMs !== null) return `in about ${lasting(startsInMs)}`
   if (restsOn.as !== 'nothing') return 'unknown'
   switch (restsOn.because) {

@@ -1,4 +1,4 @@
-import type { RuntimeEvent } from '@ku0/agent-runtime'
+import type { RuntimeEvent, TaskStatus } from '@ku0/agent-runtime'
 import type { ErrorRecord } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
@@ -28,6 +28,7 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system, o
       ['attempt', task.attempt === 1 ? undefined : String(task.attempt)],
       ['recovery', recoveryIn(events)],
       ['parent', task.parent],
+      ...keptRows(events),
       ['client', task.client],
       ['schedule', task.schedule],
       [
@@ -41,7 +42,7 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system, o
       ['ended', 'finishedAt' in task ? time(task.finishedAt) : undefined],
       ['input', 'input' in task ? cut(shown(task.input), MOST) : undefined],
       ['result', task.state === 'completed' ? cut(shown(task.output), MOST) : undefined],
-      ...(task.state === 'failed' ? errorRows(task.error) : []),
+      ...(task.state === 'failed' ? errorRows(task.error) : lastErrorRow(task, events)),
     ]),
     ...(bars.length === 0 ? [] : ['', ...waterfall(bars, now, outlet.columns)]),
   ])
@@ -57,6 +58,48 @@ function errorRows(error: ErrorRecord): readonly (readonly [string, Piece])[] {
       { text: cut(`${next.name}: ${next.message}`, MOST), style: 'red' },
     ])
   return rows
+}
+
+/** The task of which this one is a retry or a fork, and what it has kept of it. */
+function keptRows(events: readonly RuntimeEvent[]): readonly (readonly [string, Piece])[] {
+  const [first] = events
+  if (first?.type !== 'task.queued' || first.data.forkOf === undefined) return []
+  const keys = events.flatMap(({ type, data }) =>
+    type === 'step.inherited' || type === 'child.inherited' ? [data.key] : [],
+  )
+  return [
+    [first.data.asRetry === true ? 'retry of' : 'fork of', first.data.forkOf],
+    ['kept', keys.length === 0 ? 'nothing' : cut(keys.join(', '), MOST)],
+  ]
+}
+
+/** The error after which a task, or a step of it, is tried again. */
+function lastErrorRow(
+  { state }: TaskStatus,
+  events: readonly RuntimeEvent[],
+): readonly (readonly [string, Piece])[] {
+  if (state !== 'queued' && state !== 'waiting' && state !== 'running') return []
+  const last = events.findLast(({ type }) => endsOfTries.has(type))
+  if (last?.type === 'step.failed')
+    return [['last error', redLine(`step ${last.data.key}: ${textOf(last.data.error)}`)]]
+  return last?.type === 'task.requeued' && last.data.error !== undefined
+    ? [['last error', redLine(textOf(last.data.error))]]
+    : []
+}
+
+const endsOfTries: ReadonlySet<RuntimeEvent['type']> = new Set([
+  'step.completed',
+  'step.failed',
+  'task.requeued',
+])
+
+function textOf(error: unknown): string {
+  const { name, message } = error as Partial<ErrorRecord>
+  return `${name ?? 'Error'}: ${message ?? ''}`
+}
+
+function redLine(text: string): Piece {
+  return { text: cut(text, MOST), style: 'red' }
 }
 
 /** The recovery from the last failure, by the table of the task's type. */

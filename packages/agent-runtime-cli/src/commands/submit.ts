@@ -3,6 +3,7 @@ import type { SubmitOptions } from '@ku0/agent-runtime'
 import type { Call, Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
+import { noteWaits } from '../follow-waits.ts'
 import { writeOutput } from '../follow-output.ts'
 import { readInput } from '../read-input.ts'
 import { shown } from '../screen/json.ts'
@@ -69,9 +70,10 @@ function submitOptions(options: Options): SubmitOptions {
 async function awaited(client: Connection, taskId: string, options: Options, call: Call): Promise<number> {
   const { follow = false, timeout } = options
   const { print, signal } = call
+  const over = new AbortController()
+  const noting = noteWaits(client, taskId, { print, signal: AbortSignal.any([signal, over.signal]) })
   const result = client.result(taskId, { signal, ...(timeout === undefined ? {} : { timeoutMs: timeout }) })
   if (follow) {
-    const over = new AbortController()
     const following = writeOutput(
       client.output(taskId, { signal: AbortSignal.any([signal, over.signal]) }),
       print,
@@ -87,7 +89,13 @@ async function awaited(client: Connection, taskId: string, options: Options, cal
     over.abort()
     await following.catch(() => undefined)
   }
-  const output = await result
+  let output: unknown
+  try {
+    output = await result
+  } finally {
+    over.abort()
+    await noting
+  }
   if (follow) print.item({ type: 'result', taskId, output: output ?? null }, () => shown(output ?? null))
   else print.answer(output ?? null, () => shown(output ?? null).split('\n'))
   return cliExitCodes.ok

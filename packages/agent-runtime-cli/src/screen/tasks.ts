@@ -46,9 +46,9 @@ function firstLine(text: string): string {
 
 /** Tasks as a table. `columns`: the width there is, if it matters. */
 export function taskTable(tasks: readonly TaskStatus[], now: number, columns?: number): readonly Line[] {
-  const room = columns === undefined ? Infinity : Math.max(20, columns - 36 - widest(tasks) - 40)
+  const room = columns === undefined ? MOST_WITHOUT_SCREEN : Math.max(20, columns - 36 - widest(tasks) - 40)
   return table(
-    ['TASK', 'TYPE', 'STATE', 'LANE', 'TRY', 'STEPS', 'SUBMITTED', ''],
+    ['TASK', 'TYPE', 'STATE', 'LANE', 'TRY', 'STEPS', 'SUBMITTED', 'NOTE'],
     tasks.map((task) => [
       task.taskId,
       task.type,
@@ -61,6 +61,9 @@ export function taskTable(tasks: readonly TaskStatus[], now: number, columns?: n
     ]),
   )
 }
+
+/** A note is cut there where the answer goes to a file or another program; `--json` has all of it. */
+const MOST_WITHOUT_SCREEN = 160
 
 function widest(tasks: readonly TaskStatus[]): number {
   return Math.max(0, ...tasks.map(({ type }) => type.length))

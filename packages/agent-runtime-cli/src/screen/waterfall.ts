@@ -1,11 +1,11 @@
 import type { RuntimeEvent } from '@ku0/agent-runtime'
-import { childName } from '@ku0/agent-runtime-core'
+import { childName, keyText, RESERVED } from '@ku0/agent-runtime-core'
 import type { Line, Style } from './printer.ts'
 import { cut, lasting } from './words.ts'
 
 /** One thing that a task did or waited for, and when. */
 export interface Bar {
-  readonly kind: 'queue' | 'step' | 'wait' | 'child'
+  readonly kind: 'queue' | 'step' | 'wait' | 'child' | 'lost'
   readonly key: string
   /** Epoch ms. */
   readonly from: number
@@ -27,6 +27,7 @@ export function barsOf(events: readonly RuntimeEvent[]): readonly Bar[] {
     open.delete(`${kind} ${key}`)
     bars.push({ kind, key, from: begun?.from ?? from, to, hasFailed })
   }
+  let lastAt = 0
   for (const { type, at, data } of events as readonly (RuntimeEvent & { readonly data: EventFields })[]) {
     switch (type) {
       case 'task.queued':
@@ -38,6 +39,9 @@ export function barsOf(events: readonly RuntimeEvent[]): readonly Bar[] {
         break
       case 'task.requeued':
       case 'task.resumed':
+        // A step that was under way has no event: its time is the time since the last one.
+        if (data.reason !== undefined && deaths.has(data.reason))
+          bars.push({ kind: 'lost', key: CUT_OFF, from: lastAt, to: at, hasFailed: true })
         if (type === 'task.resumed' && data.key !== undefined) end('wait', data.key, at)
         begin({ kind: 'queue', key: AGAIN, from: at })
         break
@@ -72,6 +76,7 @@ export function barsOf(events: readonly RuntimeEvent[]): readonly Bar[] {
       default:
         break
     }
+    lastAt = at
   }
   const all = [...bars, ...open.values()]
   const waitsForChildren = new Set(all.flatMap(({ kind, key }) => (kind === 'child' ? [childName(key)] : [])))
@@ -86,6 +91,9 @@ function isPassage({ kind, key, from, to }: Bar): boolean {
 }
 
 const AGAIN = 'queued again'
+const CUT_OFF = 'cut off'
+/** How an attempt ends whose process died or fell silent. */
+const deaths: ReadonlySet<string> = new Set(['owner_dead', 'expired'])
 const SHORT_MS = 20
 
 interface EventFields {
@@ -93,6 +101,7 @@ interface EventFields {
   readonly durationMs?: number
   readonly dueAt?: number
   readonly state?: string
+  readonly reason?: string
   readonly waits?: readonly { readonly key: string }[]
 }
 
@@ -104,12 +113,21 @@ const styles: Readonly<Record<Bar['kind'], Style>> = {
   step: 'green',
   wait: 'cyan',
   child: 'yellow',
+  lost: 'red',
 }
+
+/** A bar's name. The keys of the runtime's own waits are put into words. */
+function nameOf({ kind, key }: Bar): string {
+  if (kind === 'queue' || kind === 'lost') return key
+  return key.startsWith(RESERVED) ? keyText(key) : `${kind} ${key}`
+}
+
+const isWork: ReadonlySet<Bar['kind']> = new Set(['step', 'child', 'lost'])
 
 /** The bars on one scale of time, below each other. */
 export function waterfall(bars: readonly Bar[], now: number, columns = 100): readonly Line[] {
   const drawn = bars.slice(-MOST)
-  const names = drawn.map(({ kind, key }) => cut(kind === 'queue' ? key : `${kind} ${key}`, 40))
+  const names = drawn.map((bar) => cut(nameOf(bar), 40))
   const width = Math.max(6, ...names.map((name) => name.length))
   const start = Math.min(...drawn.map(({ from }) => from))
   const end = Math.max(...drawn.map(({ to }) => to ?? now), start + 1)
@@ -125,11 +143,11 @@ export function waterfall(bars: readonly Bar[], now: number, columns = 100): rea
       return [
         `  ${(names[at] as string).padEnd(width)}  ${' '.repeat(first)}`,
         {
-          text: (bar.kind === 'step' || bar.kind === 'child' ? '█' : '░').repeat(last - first + 1),
+          text: (isWork.has(bar.kind) ? '█' : '░').repeat(last - first + 1),
           style: bar.hasFailed ? 'red' : styles[bar.kind],
         },
         `${' '.repeat(room - 1 - last)}  ${lasting((bar.to ?? now) - bar.from)}`,
-        bar.hasFailed
+        bar.hasFailed && bar.kind !== 'lost'
           ? { text: ' failed', style: 'red' }
           : bar.to === undefined
             ? { text: ' so far', style: 'dim' }

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { type Client, createClient, createRuntime } from '@ku0/agent-runtime'
 import { ConfigError, type ExecutionStore, RuntimeError } from '@ku0/agent-runtime-core'
 import { openStore } from '@ku0/agent-runtime-persistence'
@@ -28,6 +30,7 @@ export async function serveStore(
   settings: Settings,
   { types, readOnly = false, hasConsole, onListening }: Serving,
 ): Promise<number> {
+  await assertPortFree(settings)
   const failure = failing()
   const definitions = types?.definitions ?? []
   const { capacity } = settings.worker
@@ -67,6 +70,21 @@ export async function serveStore(
   await runtime.close()
   say(call, { type: 'stopped' }, 'stopped')
   return 0
+}
+
+/** A port that was asked for and is taken refuses the command before it makes a store. */
+async function assertPortFree(settings: Settings): Promise<void> {
+  const { host, port = 0 } = settings.serve
+  if (port === 0) return
+  const probe = createServer()
+  try {
+    probe.listen(port, host)
+    await once(probe, 'listening')
+  } catch (error) {
+    throw told(error, settings)
+  }
+  probe.close()
+  await once(probe, 'close')
 }
 
 /** Closes the store after all that uses it. */

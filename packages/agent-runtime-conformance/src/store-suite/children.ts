@@ -176,7 +176,7 @@ export function children({ rule, timed, expect }: Suite): void {
     expect(await suspend(scene, parent, [end('a')])).toEqual({ fenced: 'ok', suspended: true, resolved: [] })
     expect(await scene.task(parent.taskId)).toMatchObject({ state: 'waiting', waitingFor: 'children' })
     expect(await scene.read({ kind: 'explain', taskId: parent.taskId })).toMatchObject({
-      summary: "waits for the child 'a'; no worker runs type child",
+      summary: `waits for the child 'a' (task ${child}, queued); no worker runs type child`,
       reason: 'children',
     })
     scene.free(parent.workerId)

@@ -93,7 +93,8 @@ export function endings({ rule, timed, expect }: Suite): void {
       expect(await scene.stats()).toMatchObject({ delayed: 1, depth: { normal: 0 } })
       expect(await scene.read({ kind: 'explain', taskId: claim.taskId })).toMatchObject({
         waitsFor: 'delay',
-        summary: `is due at ${new Date(scene.now + 2_000).toISOString()}, to be tried again`,
+        summary: `is due at ${new Date(scene.now + 2_000).toISOString()}, to be tried again: no`,
+        requeued: { last: { reason: 'retry', failure: { message: 'no' } } },
       })
       await scene.pass(1_999)
       expect(await scene.hasClaim()).toBe(false)

@@ -285,6 +285,27 @@ export function waits({ rule, timed, expect }: Suite): void {
     expect(JSON.parse(failed?.data ?? '')).toMatchObject({ key: 'a', retry: 1 })
   })
 
+  rule('7.7 a task that waits to try a step again says how the last try failed', async (scene) => {
+    const claim = await scene.running()
+    await scene.write({
+      kind: 'failStep',
+      leaseId: claim.leaseId,
+      key: 'call',
+      position: 0,
+      durationMs: 1,
+      error: '{"code":"E503","message":"503 from the provider"}',
+      retry: 1,
+    })
+    await suspend(scene, claim, [timer('$ku0/retry/1/call', 1_000)])
+    const until = new Date(scene.now + 1_000).toISOString()
+    expect(await scene.read({ kind: 'explain', taskId: claim.taskId })).toMatchObject({
+      summary: `waits for the next try of 'call' until ${until} (the last one failed: 503 from the provider)`,
+      stepFailures: [
+        { step: 'call', message: '503 from the provider', code: 'E503', retry: 1, at: scene.now },
+      ],
+    })
+  })
+
   timed('5.2 cancel of a waiting task: at once, its waits and signals are gone', async (scene) => {
     const claim = await waiting(scene, [timer('nap', 1_000), reply('answer', 'reply', { position: 1 })])
     await signal(scene, claim.taskId, 'other')

@@ -116,7 +116,7 @@ export class TaskCanceled extends RuntimeError {
   }
 }
 
-/** Thrown by the second use of a step key in one pass. Source: `docs/semantics.md 7.3`. */
+/** Thrown by the second use of a key in one pass, whether a step, a wait, an approval or a child uses it. Source: `docs/semantics.md 7.3`. */
 export class DuplicateStepKey extends RuntimeError {
   static {
     this.prototype.name = 'DuplicateStepKey'
@@ -130,7 +130,7 @@ export class DuplicateStepKey extends RuntimeError {
     const { key, firstPlace, secondPlace } = use
     super(
       'duplicate_step_key',
-      `step '${key}' is used twice in one pass: at ${firstPlace} and at ${secondPlace}`,
+      `the key '${key}' is used twice in one pass, at ${firstPlace} and at ${secondPlace}: each step, wait, approval and child needs a key of its own`,
       {
         details: { ...use },
       },

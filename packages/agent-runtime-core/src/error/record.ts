@@ -94,7 +94,9 @@ function describe(error: unknown, limits: ErrorLimits, depth: number): ErrorReco
 function nameOf(error: unknown): string {
   const name = read(error, 'name')
   const ofClass = read(read(error, 'constructor'), 'name')
-  if (typeof name === 'string' && name !== '' && name !== 'Error') return name
+  // An error that was restored keeps its name, whatever its class is now.
+  const isRestored = error instanceof RuntimeError && Object.hasOwn(error, 'name')
+  if (typeof name === 'string' && name !== '' && (name !== 'Error' || isRestored)) return name
   return typeof ofClass === 'string' && ofClass !== '' && ofClass !== 'Object' ? ofClass : 'Error'
 }
 

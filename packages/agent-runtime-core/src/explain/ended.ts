@@ -2,7 +2,8 @@ import type { BudgetField } from '../budget/budget.ts'
 import type { ExecutionConfig } from '../config/schema.ts'
 import { circuitStateAt, decideCircuit, scarNow } from '../route/circuit.ts'
 import type { CircuitRow } from '../route/row.ts'
-import type { CanceledBy, Explanation, FailureReason } from '../store/explanation.ts'
+import { isRecord } from '../check/rules.ts'
+import type { CanceledBy, ErrorSummary, Explanation, FailureReason } from '../store/explanation.ts'
 import type { TaskRow } from '../task/row.ts'
 import type { TaskRecord } from '../task/schema.ts'
 
@@ -18,8 +19,8 @@ export function failureReason(
   const found = circuitOf(circuit, leaseAt, config)
   return {
     kind: record.kind,
-    message: messageIn(error),
-    ...(typeof error.code === 'string' ? { code: error.code } : {}),
+    ...errorSummary(error),
+    ...causesOf(error),
     attempt,
     crashes,
     ...budgetIn(record.kind, error),
@@ -60,10 +61,26 @@ interface PlainError {
   readonly message?: unknown
   readonly code?: unknown
   readonly details?: unknown
+  readonly cause?: unknown
 }
 
+/** An error in short, of the form in which it is stored. */
+export function errorSummary(error: unknown): ErrorSummary {
+  const { message, code } = isRecord(error) ? (error as PlainError) : {}
+  return { message: firstLine(message), ...(typeof code === 'string' ? { code } : {}) }
+}
+
+function causesOf({ cause }: PlainError): Pick<FailureReason, 'causes'> {
+  const causes: ErrorSummary[] = []
+  for (let next = cause; isRecord(next) && causes.length < MAX_CAUSES; next = next['cause'])
+    causes.push(errorSummary(next))
+  return causes.length === 0 ? {} : { causes }
+}
+
+const MAX_CAUSES = 5
+
 /** The first line of an error's message, cut to a readable length. */
-function messageIn({ message }: PlainError): string {
+function firstLine(message: unknown): string {
   const [line = ''] = typeof message === 'string' ? message.trim().split(/[\r\n]/, 1) : []
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line
 }

@@ -7,7 +7,7 @@ import type { BudgetRecord } from '../budget/budget.ts'
 import { describeDivergence, type Divergence } from '../history/divergence.ts'
 import { RETRY_KEY } from '../history/replay.ts'
 import type { Recovered } from '../recovery/decide.ts'
-import type { OpenChildren, Requeues } from '../store/explanation.ts'
+import type { ErrorSummary, OpenChildren, Requeues } from '../store/explanation.ts'
 import type { TaskRecord } from '../task/schema.ts'
 import type { OpenWait } from '../wait/wait.ts'
 
@@ -16,7 +16,8 @@ export function sinceText(last: Requeues['last'] | undefined): string {
   if (last?.backOff !== undefined)
     return `: the provider of ${last.backOff.keys.join(', ')} refused it until then`
   if (last?.reason !== 'retry') return ''
-  return last.recovery === undefined ? ', to be tried again' : `, ${recoveryText(last.recovery)}`
+  const after = last.failure === undefined ? '' : `: ${last.failure.message}`
+  return `${last.recovery === undefined ? ', to be tried again' : `, ${recoveryText(last.recovery)}`}${after}`
 }
 
 /** The words for the decision of a table of recovery about a failure. */
@@ -36,18 +37,18 @@ function recoveryText({ category, strategy, model }: Recovered): string {
 }
 
 /**
- * Words for the waits of a waiting task. `asks`: the budget that asks. `hasFailed`: whether the step with that key
- * has failed.
+ * Words for the waits of a waiting task. `asks`: the budget that asks. `failureOf`: the last failure of the step with
+ * that key, if it has failed.
  */
 export function waitingText(
   record: Extract<TaskRecord, { state: 'waiting' }>,
   asks: BudgetRecord | undefined,
   children: OpenChildren | undefined,
-  hasFailed: (step: string) => boolean,
+  failureOf: (step: string) => ErrorSummary | undefined,
 ): string {
   if (record.waitingFor === 'budget') return budgetText(record.taskId, asks)
   if (record.divergence !== undefined) return parkedText(record.divergence)
-  return `waits for ${waitsText(record.waits, hasFailed)}${idleText(record.waits, children)}`
+  return `waits for ${waitsText(record.waits, children, failureOf)}${idleText(record.waits, children)}`
 }
 
 /** The children that are waited for and that no running process could ever start. */
@@ -77,33 +78,68 @@ function parkedText(divergence: Divergence): string {
     : `is parked, because its handler took a different path than its recorded history: ${text}; resume it once the code fits`
 }
 
-/** Children are counted, and the first few named. */
-function waitsText(waits: readonly OpenWait[], hasFailed: (step: string) => boolean): string {
-  const keys = waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [`'${childKeyOf(name)}'`] : []))
-  const more = keys.length > MAX_NAMED ? ` and ${keys.length - MAX_NAMED} more` : ''
-  const children = `${keys.length === 1 ? 'the child' : `${keys.length} children:`} ${keys.slice(0, MAX_NAMED).join(', ')}${more}`
+function waitsText(
+  waits: readonly OpenWait[],
+  children: OpenChildren | undefined,
+  failureOf: (step: string) => ErrorSummary | undefined,
+): string {
+  const keys = waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [childKeyOf(name)] : []))
   const others = waits
     .filter(({ kind, key }) => kind !== 'child' && !isPatience(key))
-    .map((wait) => waitText(wait, hasFailed))
-  return [...(keys.length === 0 ? [] : [children]), ...others].join(' or ')
+    .map((wait) => waitText(wait, failureOf))
+  return [...(keys.length === 0 ? [] : [childrenText(keys, children?.first ?? [])]), ...others].join(' or ')
+}
+
+/** Children are counted, and the first few named, with what they do. */
+function childrenText(keys: readonly string[], known: OpenChildren['first']): string {
+  const [key = ''] = keys
+  const only = known.find((child) => child.key === key)
+  if (keys.length === 1)
+    return `the child '${key}'${only === undefined ? '' : ` (task ${only.taskId}, ${childText(only)})`}`
+  const named = keys.slice(0, MAX_NAMED).map((name) => {
+    const child = known.find((it) => it.key === name)
+    return `'${name}'${child === undefined ? '' : ` (${childText(child)})`}`
+  })
+  const more = keys.length > MAX_NAMED ? ` and ${keys.length - MAX_NAMED} more` : ''
+  return `${keys.length} children: ${named.join(', ')}${more}`
+}
+
+function childText({ state, waitsFor }: OpenChildren['first'][number]): string {
+  return state === 'waiting' && waitsFor !== undefined ? `waiting for ${waitsFor}` : state
 }
 
 /** More names than that are read by nobody. */
 const MAX_NAMED = 5
 
-/** The runtime's own timers: before a step is tried again, or a child for which there was no room is submitted again. */
-function retryText(key: string, hasFailed: (step: string) => boolean): string {
-  const [nth = '', ...rest] = key.slice(RETRY_KEY.length).split('/')
-  const tried = rest.join('/')
-  if (nth.startsWith('limit-')) return `the provider that refused '${tried}'`
-  return hasFailed(tried) ? `the next try of '${tried}'` : `room for the child '${tried}'`
+/** The step or child that is tried again at the end of a wait; undefined for another wait. */
+export function retriedIn(key: string): string | undefined {
+  if (!key.startsWith(RETRY_KEY)) return undefined
+  const [, ...tried] = key.slice(RETRY_KEY.length).split('/')
+  return tried.join('/')
 }
 
-function waitText({ key, kind, name, dueAt }: OpenWait, hasFailed: (step: string) => boolean): string {
+/** The runtime's own timers: before a step is tried again, or a child for which there was no room is submitted again. */
+function retryText(
+  key: string,
+  until: string,
+  failureOf: (step: string) => ErrorSummary | undefined,
+): string {
+  const tried = retriedIn(key) ?? ''
+  if (key.startsWith(`${RETRY_KEY}limit-`)) return `the provider that refused '${tried}'${until}`
+  const failure = failureOf(tried)
+  return failure === undefined
+    ? `room for the child '${tried}'${until}`
+    : `the next try of '${tried}'${until} (the last one failed: ${failure.message})`
+}
+
+function waitText(
+  { key, kind, name, dueAt }: OpenWait,
+  failureOf: (step: string) => ErrorSummary | undefined,
+): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
   if (isDoubt(key) || isEscalation(key)) return `an answer to ${keyText(key)}`
   if (supervisorTerms(key) !== undefined) return `its ${keyText(key)}`
   if (kind === 'approval') return `the approval '${key}'${until}`
-  if (key.startsWith(RETRY_KEY)) return `${retryText(key, hasFailed)}${until}`
+  if (key.startsWith(RETRY_KEY)) return retryText(key, until, failureOf)
   return kind === 'timer' ? `${keyText(key)}${until}` : `the signal '${name ?? key}'${until}`
 }

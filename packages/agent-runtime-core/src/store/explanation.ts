@@ -42,6 +42,8 @@ export interface Explanation {
   readonly requeued?: Requeues
   /** Waiting: all that it waits for, in the order of the calls. */
   readonly waits?: readonly OpenWait[]
+  /** Not over: the last failures of the steps that are between their tries, the latest first, at most twenty. */
+  readonly stepFailures?: readonly StepFailure[]
   /** Waiting: its children that have not ended. */
   readonly children?: OpenChildren
   /** Not over: the budget that asks, of the task or the nearest above it. Source: `docs/semantics.md 11.5`. */
@@ -138,7 +140,25 @@ export interface Requeues {
     readonly backOff?: { readonly keys: readonly string[]; readonly until: number }
     /** The decision of a table of recovery about the failure. Source: `docs/semantics.md 14.3`. */
     readonly recovery?: Recovered
+    /** The error of the attempt that ended. */
+    readonly failure?: ErrorSummary
   }
+}
+
+/** An error in short. The task's events have all of it. */
+export interface ErrorSummary {
+  /** The first line, cut at 300 characters. */
+  readonly message: string
+  readonly code?: string
+}
+
+/** The last failure of a step that is tried again. */
+export interface StepFailure extends ErrorSummary {
+  readonly step: string
+  /** The retry that follows, from 1. */
+  readonly retry: number
+  /** Epoch ms. */
+  readonly at: number
 }
 
 /** The children of a waiting task that have not ended. */
@@ -156,10 +176,10 @@ export interface OpenChildren {
 }
 
 /** Why a task failed, as far as its rows show. */
-export interface FailureReason {
+export interface FailureReason extends ErrorSummary {
   readonly kind: FailureKind
-  readonly message: string
-  readonly code?: string
+  /** The causes of its error, the outermost first, at most five. */
+  readonly causes?: readonly ErrorSummary[]
   readonly attempt: number
   /** Leases that ended because their holder died or fell silent. */
   readonly crashes: number

@@ -92,7 +92,7 @@ describe('an error of the runtime', () => {
         firstPlace: 'a.ts:1',
         secondPlace: 'a.ts:9',
       },
-      "step 'k' is used twice in one pass: at a.ts:1 and at a.ts:9",
+      "the key 'k' is used twice in one pass, at a.ts:1 and at a.ts:9: each step, wait, approval and child needs a key of its own",
     ],
     [
       () => new StepNotSerializable({ step: "step 'k'", path: '$.a', reason: 'a function' }),

@@ -5,24 +5,30 @@ import {
   type Explanation,
   type Lane,
   type OpenChildren,
+  type OpenWait,
   type Placement,
   type QueueReason,
   type RequeueReason,
   type Requeues,
+  type StepFailure,
   type TaskRecord,
   type WaitReason,
 } from '@ku0/agent-runtime-core'
 import {
   cancelReason,
+  errorSummary,
   failureReason,
+  retriedIn,
   sinceText,
   type TaskRow,
   waitingText,
 } from '@ku0/agent-runtime-core/transition'
 import { prepareQueueView, type QueueContext, type QueueView } from './queue-view.ts'
 
-/** Children that are named. */
+/** Children and steps that are named. */
 const MAX_CHILDREN = 20
+/** So many failures of steps are looked at. */
+const MAX_FAILURES = 200
 
 /** Says why a task is where it is, in words and in data. Source: `docs/explain.md`. */
 export function prepareExplain(
@@ -47,11 +53,9 @@ export function prepareExplain(
     )
     .pluck()
 
-  const failed = db
-    .prepare<[number, string], number>(
-      "SELECT 1 FROM event WHERE task = ? AND type = 'step.failed' AND data ->> '$.key' = ? LIMIT 1",
-    )
-    .pluck()
+  const stepFailures = db.prepare<[number], { at: number; data: string }>(
+    `SELECT at, data FROM event WHERE task = ? AND type = 'step.failed' ORDER BY seq DESC LIMIT ${MAX_FAILURES}`,
+  )
 
   return function explain(row: TaskRow, record: TaskRecord): Explanation {
     const base = { taskId: record.taskId, state: record.state }
@@ -82,11 +86,14 @@ export function prepareExplain(
         }
       case 'waiting': {
         const children = childrenOf(row)
+        const failures = failuresOf(row)
+        const failureOf = (step: string) => failures.find((failure) => failure.step === step)
         return {
           ...base,
-          summary: waitingText(record, askingAbove(row), children, (key) => failed.get(row.id, key) === 1),
+          summary: waitingText(record, askingAbove(row), children, failureOf),
           reason: record.waitingFor,
           waits: record.waits,
+          ...between(failures, record.waits),
           ...(children === undefined ? {} : { children }),
           ...asking(row),
           ...(record.divergence === undefined ? {} : { divergence: record.divergence }),
@@ -103,7 +110,10 @@ export function prepareExplain(
           context.now().leaseAt,
           context.config,
         )
-        const message = failure.message === '' ? '' : `: ${failure.message}`
+        const [cause] = failure.causes ?? []
+        const because =
+          cause === undefined || failure.message.includes(cause.message) ? '' : `, because: ${cause.message}`
+        const message = failure.message === '' ? '' : `: ${failure.message}${because}`
         const circuit =
           failure.circuit === undefined ? '' : `; the circuit of ${record.type} is ${failure.circuit.state}`
         return {
@@ -158,6 +168,26 @@ export function prepareExplain(
     return { ...(hindered ?? slot), ahead, place, start }
   }
 
+  /** The last failure of each step that failed and is to be tried again, the latest first. */
+  function failuresOf(row: TaskRow): readonly StepFailure[] {
+    const found = new Map<string, StepFailure>()
+    for (const { at, data } of stepFailures.all(row.id)) {
+      const { key, error, retry } = JSON.parse(data) as EventData['step.failed']
+      if (retry !== undefined && !found.has(key))
+        found.set(key, { step: key, ...errorSummary(error), retry, at })
+    }
+    return [...found.values()]
+  }
+
+  /** Those of the steps that the task waits to try again. */
+  function between(
+    failures: readonly StepFailure[],
+    waits: readonly OpenWait[],
+  ): Pick<Explanation, 'stepFailures'> {
+    const open = failures.filter(({ step }) => waits.some(({ key }) => retriedIn(key) === step))
+    return open.length === 0 ? {} : { stepFailures: open.slice(0, MAX_CHILDREN) }
+  }
+
   function placement(
     row: TaskRow,
     { lease, held }: Extract<TaskRecord, { state: 'running' }>,
@@ -193,7 +223,7 @@ export function prepareExplain(
     let last: Requeues['last'] | undefined
     const all = requeues.all(row.id)
     for (const { at, data } of all) {
-      const { reason, leaseId, backOff, recovery } = JSON.parse(data) as EventData['task.requeued']
+      const { reason, leaseId, backOff, recovery, error } = JSON.parse(data) as EventData['task.requeued']
       byReason[reason] = (byReason[reason] ?? 0) + 1
       const by = reason === 'yielded' && wasPreempted(leaseId)
       if (by) preempted += 1
@@ -203,6 +233,7 @@ export function prepareExplain(
         ...(by ? { preemptedBy: INTERACTIVE } : {}),
         ...(backOff === undefined ? {} : { backOff }),
         ...(recovery === undefined ? {} : { recovery }),
+        ...(error === undefined ? {} : { failure: errorSummary(error) }),
       }
     }
     return last === undefined ? {} : { requeued: { times: all.length, byReason, preempted, last } }

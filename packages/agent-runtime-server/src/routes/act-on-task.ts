@@ -46,16 +46,19 @@ export const retryTask = endpoint({
   id: 'retryTask',
   tag: 'tasks',
   summary: 'Submit a failed, canceled or parked task again as a new task',
-  description: 'The new task keeps the completed steps.',
+  description:
+    'The new task keeps the completed steps. A task is retried once: a second retry answers with the first one (`deduplicated`), unless `again` is true or the request has an `idempotencyKey` of its own.',
   scope: 'operate',
   bound: 'task',
   params: TaskPath,
-  body: z.strictObject(again),
+  body: z.strictObject({ ...again, again: z.boolean().optional() }),
   bodyOptional: true,
   answers: { 201: { description: 'The new task', schema: AcceptedSchema } },
   problems: [404, 409, 422],
-  async run({ serving, caller, params: { taskId }, body }) {
-    const receipt = await serving.runtime.retry(taskId, withOwnKey(caller, body))
+  async run({ serving, caller, params: { taskId }, body: { again: anew = false, ...options } }) {
+    // The same key as the command line has.
+    const once = anew || options.idempotencyKey !== undefined ? {} : { idempotencyKey: `retry of ${taskId}` }
+    const receipt = await serving.runtime.retry(taskId, { ...withOwnKey(caller, options), ...once })
     if (!receipt.accepted) throw await rejection(serving, receipt)
     return answer(serving, receipt, 201)
   },

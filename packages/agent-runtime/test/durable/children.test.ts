@@ -147,7 +147,9 @@ describe('children (docs/semantics.md 5.5)', () => {
     const receipt = await it.runtime.submit(parent, null)
     await it.until(receipt, 'waiting')
     const { summary, waits } = (await it.runtime.explain(receipt)) ?? {}
-    expect(summary).toMatch(/^waits for the child 'first' or room for the child 'second' until /)
+    expect(summary).toMatch(
+      /^waits for the child 'first' \(task [0-9a-f-]+, [a-z ]+\) or room for the child 'second' until /,
+    )
     expect(waits).toHaveLength(2)
     expect(await it.result(receipt)).toEqual([2, 4])
   })

@@ -184,7 +184,7 @@ describe('execution: step keys', () => {
       code: 'duplicate_step_key',
       kind: 'error',
     })
-    await expect(result).rejects.toThrow("step 'read file' is used twice in one pass: at ")
+    await expect(result).rejects.toThrow("the key 'read file' is used twice in one pass, at ")
   })
 
   test.each([

@@ -91,7 +91,7 @@ describe('execution: calls that nobody awaits', () => {
       name: 'DuplicateStepKey',
       code: 'duplicate_step_key',
       message: expect.stringContaining(
-        "step 'a' failed and was not awaited: step 'a' is used twice in one pass: at ",
+        "step 'a' failed and was not awaited: the key 'a' is used twice in one pass, at ",
       ),
     })
     const { error } = await ended((ctx) => {

@@ -666,11 +666,11 @@ describe('execution: keys and arguments of waits', () => {
       await ctx.sleep('x', 1)
     })
     expect(message).toMatch(
-      /^duplicate_step_key: step 'x' is used twice in one pass: at .*waits.test.ts:\d+:\d+ and at .*waits.test.ts:\d+:\d+$/,
+      /^duplicate_step_key: the key 'x' is used twice in one pass, at .*waits.test.ts:\d+:\d+ and at .*waits.test.ts:\d+:\d+: each /,
     )
     expect(
       await refusal((ctx) => Promise.all([ctx.waitForSignal('y', { timeoutMs: 0 }), ctx.sleepUntil('y', 0)])),
-    ).toMatch(/^duplicate_step_key: step 'y'/)
+    ).toMatch(/^duplicate_step_key: the key 'y'/)
   })
 
   test.each<[string, (ctx: TaskContext) => Promise<unknown>, string]>([

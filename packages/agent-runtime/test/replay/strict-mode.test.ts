@@ -278,7 +278,7 @@ describe('strict mode leaves alone', () => {
     }
   })
 
-  test('what ended after the pass had begun to wait: the events up to its wait are replayed', () => {
+  test('events after the wait of the pass, which are not replayed', () => {
     const event = (seq: number, type: StoredEvent['type'], data: object) => ({
       seq,
       type,

@@ -213,7 +213,7 @@ describe('replay, mode verify (docs/semantics.md 6.3)', () => {
     })
   })
 
-  test('a handler that throws the error of its child, before the pass that hears of it', async () => {
+  test('a handler that throws the error of its child, before the pass that gets it', async () => {
     const input = z.null()
     const child = defineTask({ type: 'child', input }, async (ctx) => {
       await ctx.waitForSignal('go')

@@ -163,7 +163,7 @@ function RetryOne({ task }: { readonly task: Failed }) {
   const mayOperate = useMayOperate()
   const retry = async () => {
     // A second press finds the task of the first.
-    const receipt = await api().retry(task, { idempotencyKey: `console retry ${task.taskId}` })
+    const receipt = await api().retry(task)
     if (!receipt.accepted) throw new Error(receipt.message)
     return (
       <>

@@ -38,7 +38,9 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
             const receipt = await api().retry(taskId)
             if (!receipt.accepted) throw new Error(receipt.message)
             await open(receipt.taskId)
-            return 'The task was submitted again: this is the new one'
+            return receipt.deduplicated
+              ? 'The task was retried before: this is its retry'
+              : 'The task was submitted again: this is the new one'
           }}
         >
           <p>It becomes a new task, which keeps the {steps.length} completed steps and goes on after them.</p>
