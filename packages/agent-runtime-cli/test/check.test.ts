@@ -6,7 +6,7 @@ import { runIn, scratchFolder } from './stores-and-shells.ts'
 
 const minutes = 60_000
 
-test('check names the settings of a type that two workers know differently', async () => {
+test('check and doctor name the settings of a type that two workers know differently', async () => {
   const store = join(scratchFolder(), 'it.db')
   const quiet = {
     store: `sqlite:${store}`,
@@ -24,6 +24,10 @@ test('check names the settings of a type that two workers know differently', asy
   expect([one.info.kind, two.info.kind, code]).toEqual(['sqlite', 'sqlite', 1])
   expect(out).toMatch(
     /^1 problem\nworkers know the type digest differently: its timeoutMs is [12]000 for .*, and [12]000 for .*\n$/,
+  )
+  const doctor = await runIn({}, 'doctor', store)
+  expect(doctor.out).toMatch(
+    /\nwarning: workers know the type digest differently: its timeoutMs is [12]000 for .*, and [12]000 for .*\n/,
   )
 })
 

@@ -52,6 +52,10 @@ export const attributes = {
     name: 'agent_runtime.supervisor.outcome',
     description: '`restarted`, or `escalated` to the supervisor above',
   },
+  stuckAs: {
+    name: 'agent_runtime.task.stuck_as',
+    description: '`no_worker`, `queued`, `running` or `overdue`',
+  },
   stepKey: { name: 'agent_runtime.step.key', description: 'The step key' },
   stepPosition: {
     name: 'agent_runtime.step.position',
@@ -192,6 +196,13 @@ export const metricCatalogue = {
     unit: '{write}',
     description: 'Writes of this process that were refused because their lease was no longer live',
     attributes: ['storeId'],
+  },
+  stuck: {
+    name: 'agent_runtime.task.stuck',
+    instrument: 'observableGauge',
+    unit: '{task}',
+    description: 'Tasks of the whole store that the watchdog of this process found stuck at its last look',
+    attributes: ['taskType', 'stuckAs', 'storeId'],
   },
   inFlight: {
     name: 'agent_runtime.worker.in_flight',

@@ -19,12 +19,15 @@ export function observe(
   const everReported = new Set<string>()
   const quotaLabels = new BoundedLabels(100, '_other')
   const routeLabels = new BoundedLabels(100, '_other')
+  const stuckLabels = new BoundedLabels(100, '_other')
+  const stuckReported = new Set<string>()
   const routesReported = new Set<string>()
   const routeMetrics = [on.routePressure, on.routeScar, on.routeCircuit]
   const observables: Observable[] = [
     on.queueDepth,
     on.staleWrites,
     on.inFlight,
+    on.stuck,
     on.quotaInFlight,
     on.dropped,
     ...routeMetrics,
@@ -39,6 +42,7 @@ export function observe(
     if (stats !== undefined) observeStore(result, stats)
     if (workers !== undefined) observeWorkers(result, workers)
     if (routes !== undefined) observeRoutes(result, routes)
+    observeStuck(result, source.stuck?.() ?? [])
     for (const [signal, count] of Object.entries(dropped())) {
       result.observe(on.dropped, count, { [a.signal.name]: signal, ...store })
     }
@@ -68,6 +72,23 @@ export function observe(
     }
     for (const [label, count] of inFlight)
       result.observe(on.inFlight, count, { [a.workerId.name]: label, ...store })
+  }
+
+  /** Tasks that go on again are 0. */
+  const observeStuck = (
+    result: BatchObservableResult,
+    found: readonly { readonly what: string; readonly type: string; readonly tasks: number }[],
+  ) => {
+    const counts = new Map([...stuckReported].map((labels) => [labels, 0]))
+    for (const { what, type, tasks } of found) {
+      const labels = JSON.stringify([stuckLabels.of(type), what.replaceAll(' ', '_')])
+      stuckReported.add(labels)
+      counts.set(labels, (counts.get(labels) ?? 0) + tasks)
+    }
+    for (const [labels, count] of counts) {
+      const [type = '', as = ''] = JSON.parse(labels) as readonly string[]
+      result.observe(on.stuck, count, { [a.taskType.name]: type, [a.stuckAs.name]: as, ...store })
+    }
   }
 
   /** The worst of the routes that share a label counts; one that is well again, and forgotten, is 0. */

@@ -20,6 +20,8 @@ export interface TelemetrySource {
   workers(): Promise<readonly Pick<WorkerStatus, 'workerId' | 'processId' | 'inFlight'>[]>
   /** How routes stand of which anything is known. Asked once per collection of metrics. */
   routes?(): Promise<readonly Pick<RouteRecord, 'route' | 'pressure' | 'scar' | 'circuit'>[]>
+  /** The tasks that the watchdog of this process found stuck at its last look. Asked once per collection of metrics. */
+  stuck?(): readonly { readonly what: string; readonly type: string; readonly tasks: number }[]
   readonly storeInfo: Pick<StoreInfo, 'storeId' | 'processId'>
   /**
    * The trace context that was stored with a task that runs here, for tasks that were submitted before telemetry could

@@ -60,6 +60,29 @@ describe('the facts of the store and the registry are read at collection', () =>
     ])
   })
 
+  test('8.6 tasks that the watchdog found stuck, by type and kind; those that go on are 0', async () => {
+    using _ = sdk.attach(scene)
+    const labels = (type: string, as: string) => ({
+      'messaging.destination.name': type,
+      'agent_runtime.task.stuck_as': as,
+      ...store,
+    })
+    scene.found = [
+      { what: 'no worker', type: 'review', tasks: 3 },
+      { what: 'running', type: 'digest', tasks: 1 },
+      { what: 'running', type: 'digest', tasks: 1 },
+    ]
+    expect(await sdk.points('agent_runtime.task.stuck')).toEqual([
+      { attributes: labels('review', 'no_worker'), value: 3 },
+      { attributes: labels('digest', 'running'), value: 2 },
+    ])
+    scene.found = []
+    expect(await sdk.points('agent_runtime.task.stuck')).toEqual([
+      { attributes: labels('review', 'no_worker'), value: 0 },
+      { attributes: labels('digest', 'running'), value: 0 },
+    ])
+  })
+
   test('stale writes', async () => {
     using _ = sdk.attach(scene)
     scene.staleWrites = 7

@@ -20,6 +20,7 @@ export class Scene implements TelemetrySource {
   quotas: { key: string; queued: number; running: number }[] = []
   registered: { workerId: string; processId: string; inFlight: number }[] = []
   known: Awaited<ReturnType<NonNullable<TelemetrySource['routes']>>> = []
+  found: ReturnType<NonNullable<TelemetrySource['stuck']>> = []
   readonly stopListeners = new Set<(stop: HandlerStop) => void>()
   #seqs = new Map<string, number>()
   #leases = 0
@@ -39,6 +40,10 @@ export class Scene implements TelemetrySource {
 
   routes() {
     return Promise.resolve(this.known)
+  }
+
+  stuck() {
+    return this.found
   }
 
   traceOf(taskId: string): TraceCarrier | undefined {

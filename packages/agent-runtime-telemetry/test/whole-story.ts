@@ -5,6 +5,7 @@ export function tellWholeStory(scene: Scene): void {
   scene.quotas = [{ key: 'model:big', queued: 0, running: 1 }]
   scene.registered = [{ workerId: 'w', processId: 'process-1', inFlight: 1 }]
   scene.known = [{ route: 'review', pressure: 0.25, scar: 1.5, circuit: 'half_open' }]
+  scene.found = [{ what: 'no worker', type: 'review', tasks: 2 }]
   succeedOnSecondLease(scene)
   goWrong(scene)
   giveWay(scene)

@@ -243,7 +243,11 @@ const workerProcessRules: Rules<WorkerProcessOptions> = {
   rateLimited: functionRule,
 }
 
-const runtimeRules: Rules<RuntimeOptions> = { ...workerProcessRules, evaluation: elsewhere }
+const runtimeRules: Rules<RuntimeOptions> = {
+  ...workerProcessRules,
+  evaluation: elsewhere,
+  watchdog: ['an object with queuedMs, runningMs, overdueMs, types, everyMs', isRecord],
+}
 
 const telemetryRules: Rules<Exclude<NonNullable<WorkerProcessOptions['telemetry']>, false>> = {
   meterProvider: ['a MeterProvider', (value) => hasMethods(value, 'getMeter')],

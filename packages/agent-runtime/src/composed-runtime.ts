@@ -39,6 +39,7 @@ export async function composeRuntime(
     ...crew,
     comparesTypes: crew.workers.length === 0,
     evaluation: options.evaluation ?? {},
+    watchdog: options.watchdog,
     rateLimited: options.rateLimited,
     isolation,
     lifetime: new Lifetime('runtime'),

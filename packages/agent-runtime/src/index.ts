@@ -199,6 +199,8 @@ export {
   TimeoutError,
 } from './api/errors.ts'
 export type { HistoryEnd, ReplayOptions, ReplayReport, ReplayVerdict } from './api/replay.ts'
+export { findStuck, type StuckView } from './watchdog/find-stuck.ts'
+export type { StuckLimits, StuckReport, StuckSettings, StuckTask, WatchdogSettings } from './api/watchdog.ts'
 export { checkDeploy, type DeployCheck, type DeployProblem, type DeployReport } from './check-deploy.ts'
 
 // Approvals, schedules, evaluations

@@ -8,6 +8,7 @@ import type { RuntimeLogger } from './api/logger.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
 import type { StoreUrl } from './api/store-url.ts'
 import type { TaskType } from './api/task-type.ts'
+import type { WatchdogSettings } from './api/watchdog.ts'
 
 /** Options of {@link createClient}, {@link createWorker} and {@link createRuntime}. */
 export interface StoreOptions {
@@ -93,6 +94,11 @@ export interface RuntimeOptions extends WorkerProcessOptions {
   readonly workers?: number | WorkerOptions | undefined
   /** The weights of domains of your own, and what counts as drift. Source: `docs/evaluation.md`. */
   readonly evaluation?: EvaluationSettings | undefined
+  /**
+   * Looks for stuck tasks of the whole store while the runtime runs, and reports each by the event `task.stuck`, or a warning of the log if nobody
+   * listens, and by a metric; off by default. One process on a store is enough. Source: `docs/semantics.md 8.6`.
+   */
+  readonly watchdog?: WatchdogSettings | undefined
 }
 
 /**

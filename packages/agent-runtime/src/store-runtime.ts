@@ -23,6 +23,8 @@ import { closeWithin, patienceOf, shutDownLeases } from './worker/shutdown.ts'
 import { Stopping } from './worker/stopping.ts'
 import { Workers, type WorkersDeps } from './worker/workers.ts'
 import { LeaseObservers } from './lease/observers.ts'
+import type { StuckTask, WatchdogSettings } from './api/watchdog.ts'
+import { Watchdog } from './watchdog/watchdog.ts'
 
 /** What a runtime is put together from. */
 export interface RuntimeDeps extends ClientDeps {
@@ -32,6 +34,7 @@ export interface RuntimeDeps extends ClientDeps {
   readonly isolation: WorkersDeps['isolation']
   readonly rateLimited: RateLimitRule | undefined
   readonly strict: PassCheck | undefined
+  readonly watchdog: WatchdogSettings | undefined
 }
 
 /** A client and the workers of this process on one store, with the leases that callers hold. */
@@ -44,6 +47,7 @@ export class StoreRuntime extends StoreClient implements Runtime {
   readonly #observers: LeaseObservers
   readonly #listening: Disposable
   readonly #stopping = new Stopping()
+  readonly #watchdog: Watchdog | undefined
 
   constructor(deps: RuntimeDeps) {
     super(deps)
@@ -74,6 +78,19 @@ export class StoreRuntime extends StoreClient implements Runtime {
     })
     this.#desk = new LeaseDesk({ ...shared, trace, assertTaking: () => lifetime.assertTaking() })
     this.#byHand = new ByHand({ store, config, values })
+    const { watchdog: settings } = deps
+    const { clock, timers } = environment
+    this.#watchdog =
+      settings &&
+      new Watchdog({
+        view: this,
+        settings,
+        clock,
+        timers,
+        announce,
+        isHeard: () => this.feed.wants('task.stuck'),
+        log,
+      })
     this.#listening = store.listen({
       noticed: (notices) => {
         this.#desk.noticed(notices)
@@ -156,9 +173,15 @@ export class StoreRuntime extends StoreClient implements Runtime {
     return this.#workers.traceOf(taskId)
   }
 
+  /** For telemetry: the tasks that the watchdog found stuck at its last look. */
+  stuck(): readonly StuckTask[] {
+    return this.#watchdog?.found ?? []
+  }
+
   async start(): Promise<void> {
     this.lifetime.assertOpen()
     await this.#workers.start()
+    this.#watchdog?.start()
   }
 
   async stop(options: StopOptions = {}): Promise<StopReport> {
@@ -171,6 +194,7 @@ export class StoreRuntime extends StoreClient implements Runtime {
 
   /** The store has failed. Source: `docs/reliability.md` T7, T8. */
   protected override onFailed(error: Error): void {
+    this.#watchdog?.close()
     this.#workers.failed(error)
     this.#desk.failed(error)
   }
@@ -178,6 +202,7 @@ export class StoreRuntime extends StoreClient implements Runtime {
   async #stop(options: StopOptions, hurry: Promise<void>): Promise<StopReport> {
     const { config, environment, log } = this.#deps
     this.lifetime.end()
+    this.#watchdog?.close()
     using patience = patienceOf(hurry, environment.timers)
     const [report, released, isIdle] = await Promise.all([
       this.#workers.stop(options, patience),

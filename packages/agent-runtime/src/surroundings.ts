@@ -67,6 +67,7 @@ interface Watched extends Pick<Worker, 'info' | 'on' | 'stats' | 'stop'> {
   workers: NonNullable<TelemetrySource['workers']>
   routes: NonNullable<TelemetrySource['routes']>
   traceOf: NonNullable<TelemetrySource['traceOf']>
+  stuck?: TelemetrySource['stuck']
   onHandlerStopped(listener: (stop: HandlerStop) => void): Disposable
 }
 type TelemetrySource = Parameters<typeof attachTelemetry>[0]
@@ -112,6 +113,7 @@ function sourceOf(it: Watched): TelemetrySource {
     workers: () => it.workers(),
     routes: () => it.routes(),
     storeInfo: it.info,
+    stuck: () => it.stuck?.() ?? [],
     traceOf: (taskId) => it.traceOf(taskId),
     // A pass that ends at its waits stops by itself.
     onHandlerStopped: (listener) =>

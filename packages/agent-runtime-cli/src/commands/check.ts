@@ -1,14 +1,15 @@
+import { findStuck } from '@ku0/agent-runtime'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { table } from '../screen/table.ts'
 import { count, cut, lasting, many } from '../screen/words.ts'
-import { findStuck } from '../watchdog.ts'
 
 export const run: Run = async ({ print, settings, system, outlet }) => {
   const read = await settings()
   await using client = await connect(read)
-  const report = await findStuck(client, read.watchdog, system.now())
+  const { everyMs, ...limits } = read.watchdog
+  const report = await findStuck(client, limits, system.now())
   const { ok, found, differing, looked } = report
   print.answer(report, () =>
     ok

@@ -1,3 +1,4 @@
+import type { WatchdogSettings } from '@ku0/agent-runtime'
 import type { ExecutionConfigInput, Lane } from '@ku0/agent-runtime-core'
 import type { JobTarget } from '../jobs/job-target.ts'
 
@@ -46,24 +47,7 @@ export interface CliConfig {
       }
     | undefined
   /** When `agent-runtime check`, and a worker while it runs, report a task. */
-  readonly watchdog?:
-    | (WatchdogLimits & {
-        /** How often a worker looks, in ms; 1 min by default. */
-        readonly everyMs?: number | undefined
-        /** Other limits for some task types. */
-        readonly types?: Readonly<Record<string, WatchdogLimits>> | undefined
-      })
-    | undefined
-}
-
-/** How long tasks may stay as they are before `agent-runtime check` reports them. */
-export interface WatchdogLimits {
-  /** A task that is due may be queued for so long, in ms; 5 min by default. */
-  readonly queuedMs?: number | undefined
-  /** A task may run for so long without an event or progress, in ms; 15 min by default. */
-  readonly runningMs?: number | undefined
-  /** A wait may be overdue by so long, in ms; 1 min by default. */
-  readonly overdueMs?: number | undefined
+  readonly watchdog?: WatchdogSettings | undefined
 }
 
 /**

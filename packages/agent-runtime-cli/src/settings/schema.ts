@@ -1,14 +1,15 @@
 import { lanes } from '@ku0/agent-runtime-core'
 import { z } from 'zod'
 import type { JobTarget } from '../jobs/job-target.ts'
-import type { CliConfig as Declared, WatchdogLimits } from './define-config.ts'
+import type { StuckLimits } from '@ku0/agent-runtime'
+import type { CliConfig as Declared } from './define-config.ts'
 
 const duration = z.number().min(0).max(31_536_000_000)
 const limits = {
   queuedMs: duration.optional(),
   runningMs: duration.optional(),
   overdueMs: duration.optional(),
-} satisfies Record<keyof WatchdogLimits, z.ZodType>
+} satisfies Record<keyof StuckLimits, z.ZodType>
 
 /** Checks a configuration file: `define-config.ts` says what the fields mean. */
 export const CliConfig = z.strictObject({

@@ -8,7 +8,7 @@ import { shownUrl } from '../store-argument.ts'
 import { failing } from './failing.ts'
 import { isServer, optionsOf } from './options.ts'
 import { probe, tellOf } from './readiness.ts'
-import { watchStuck } from './watch-stuck.ts'
+import { tellStuck } from './tell-stuck.ts'
 
 /** Runs tasks until it is stopped, and drains then. */
 export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): Promise<number> {
@@ -20,9 +20,11 @@ export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): P
     onFailure: failure.tell,
   }
   // The store behind a server is watched by the processes that have it open.
-  const runtime = isServer(settings.store) ? undefined : await createRuntime(options)
+  const runtime = isServer(settings.store)
+    ? undefined
+    : await createRuntime({ ...options, watchdog: settings.watchdog })
   await using worker = runtime ?? (await createWorker(options))
-  await using _ = runtime === undefined ? undefined : watchStuck(call, runtime, settings)
+  using _ = runtime === undefined ? undefined : tellStuck(call, runtime)
   const readiness = tellOf(worker.pool, ready.tell)
   const types = tasks.map(({ type }) => type)
   say(

@@ -9,7 +9,7 @@ import { failing } from './failing.ts'
 import { JobLauncher, LANE } from './job-launcher.ts'
 import { isServer, optionsOf } from './options.ts'
 import { probe, tellOf } from './readiness.ts'
-import { watchStuck } from './watch-stuck.ts'
+import { tellStuck } from './tell-stuck.ts'
 import type { WorkerCall } from './worker-call.ts'
 
 /** Runs interactive and normal tasks itself, and starts one job for each queued batch task. */
@@ -24,8 +24,9 @@ export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCa
     tasks,
     workers: own.length === 0 ? 0 : { capacity: settings.worker.capacity, lanes: own },
     onFailure: failure.tell,
+    watchdog: isServer(settings.store) ? undefined : settings.watchdog,
   })
-  await using _ = isServer(settings.store) ? undefined : watchStuck(call, runtime, settings)
+  using _ = tellStuck(call, runtime)
   const { spawn = spawnSelf } = call.outlet
   const { config } = call.options as { readonly config?: string }
   const processes = processJobs({

@@ -352,6 +352,7 @@ export const eventCatalogue = {
   'budget.asked': { stored: true },
   'budget.continued': { stored: true },
   'attempt.restarted': { stored: false },
+  'task.stuck': { stored: false },
   'evaluation.recorded': { stored: false },
   'evaluation.drifted': { stored: false },
 } as const satisfies Record<string, { stored: boolean }>

@@ -52,6 +52,7 @@ const frozen = [
   'task.killed',
   'task.charged',
   'attempt.restarted',
+  'task.stuck',
   'evaluation.recorded',
   'evaluation.drifted',
   'budget.asked',
@@ -69,7 +70,7 @@ describe('the event catalogue (docs/semantics.md 1.6)', () => {
   })
 
   test('1.6 names are dotted, in lower case and, except for task.waiting, in the past tense', () => {
-    for (const name of names) expect(name).toMatch(/^([a-z]+\.[a-z]+(ed|ost)|task\.waiting)$/)
+    for (const name of names) expect(name).toMatch(/^([a-z]+\.[a-z]+(ed|ost|uck)|task\.waiting)$/)
   })
 
   test('1.3 the names of leases, replays, restarts and evaluations are published, and stored never', () => {
@@ -85,6 +86,7 @@ describe('the event catalogue (docs/semantics.md 1.6)', () => {
       'task.parked',
       'task.preempted',
       'task.recovered',
+      'task.stuck',
     ])
   })
 

@@ -1,7 +1,13 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type AcceptedLoss, type DataLoss, StoreError } from '@ku0/agent-runtime-core'
+import {
+  type AcceptedLoss,
+  type DataLoss,
+  differencesAmong,
+  isRecord,
+  StoreError,
+} from '@ku0/agent-runtime-core'
 import { parseStoreUrl } from '../store-url.ts'
 import { type Anchor, anchorPath, lookForAnchor } from '../sqlite/anchor.ts'
 import { offsetIn } from '../sqlite/clock.ts'
@@ -69,6 +75,8 @@ export interface Inspection {
     readonly loss: DataLoss | null
   }
   readonly acceptedLosses: readonly AcceptedLoss[]
+  /** Settings of task types that workers of living processes know differently. Source: `docs/semantics.md 8.11`. */
+  readonly differing: ReturnType<typeof differencesAmong>
   readonly problems: readonly Problem[]
 }
 
@@ -176,11 +184,41 @@ function look(db: Db, path: string, found: Anchor | 'unreadable' | undefined): S
         lastSeenAt,
         alive: livesBy(path, processId) ?? null,
       })),
+    differing: differencesAmong(workersOf(db, path)),
     anchor: { commit: anchor?.commit ?? null, isDamaged, loss: loss ?? null },
     acceptedLosses: accepted.losses,
     lossFaults: accepted.faults,
   }
 }
+
+/** The registered workers of processes that live. Stores of versions before have no settings of their task types. */
+function workersOf(db: Db, path: string): readonly { workerId: string; settings: Settings }[] {
+  const columns = db.prepare<[], string>("SELECT name FROM pragma_table_info('worker')").pluck().all()
+  if (!columns.includes('settings')) return []
+  return db
+    .prepare<[], [string, string, string]>(
+      'SELECT w.worker_id, w.settings, p.process_id FROM worker w JOIN process p ON p.id = w.process WHERE w.registered = 1 AND w.settings IS NOT NULL ORDER BY w.id',
+    )
+    .raw()
+    .all()
+    .filter(([, , processId]) => livesBy(path, processId) !== false)
+    .flatMap(([workerId, text]) => {
+      const settings = settingsIn(text)
+      return settings === undefined ? [] : [{ workerId, settings }]
+    })
+}
+
+/** Undefined for a text that somebody spoiled: what is damaged, `verify` says. */
+function settingsIn(text: string): Settings | undefined {
+  try {
+    const settings: unknown = JSON.parse(text)
+    return isRecord(settings) && Object.values(settings).every(isRecord) ? (settings as Settings) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+type Settings = NonNullable<Parameters<typeof differencesAmong>[0][number]['settings']>
 
 function fileAt(path: string): StoreFile {
   const stat = statSync(path, { throwIfNoEntry: false })
@@ -319,6 +357,13 @@ function* problemsIn(
       message: `${dead.length} processes ended without closing the store: ${dead.map(({ pid }) => pid).join(', ')}`,
       remedy:
         'Nothing to do: the next process that opens the store, or one that has it open, takes over their tasks.',
+    }
+  for (const { type, setting, here, there, first, workerId } of it.differing)
+    yield {
+      level: 'warning',
+      message: `workers know the type ${type} differently: its ${setting} is ${here ?? 'not set'} for ${first}, and ${there ?? 'not set'} for ${workerId}`,
+      remedy:
+        'Nothing to do during a deploy; otherwise give every process the same version of its task types.',
     }
   for (const { lastGood, anchored, acceptedAt } of it.acceptedLosses)
     yield {

@@ -1,4 +1,5 @@
 import type { EvaluationRecord, EventData, EventType } from '@ku0/agent-runtime-core'
+import type { StuckTask } from './watchdog.ts'
 
 /** An event as the runtime publishes it, with parsed data and decoded values. */
 export type RuntimeEvent = { [T in EventType]: EventOf<T> }[EventType]
@@ -36,6 +37,8 @@ interface PublishedData extends EventData {
   'task.parked': EventData['task.waiting']
   'lease.lost': { leaseId: string; workerId: string }
   'step.replayed': { key: string; position: number }
+  /** Published in the process whose watchdog found it, once while it stays stuck. */
+  'task.stuck': Omit<StuckTask, 'taskId'>
   /** Published in the process that recorded it, like the next one. */
   'evaluation.recorded': EvaluationRecord
   /** Published if its `distance` from the average before it is above the threshold. */

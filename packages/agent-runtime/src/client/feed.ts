@@ -75,6 +75,11 @@ export class Feed {
     return { [Symbol.dispose]: close }
   }
 
+  /** Whether somebody listens to events of this type. */
+  wants(type: EventType): boolean {
+    return this.#bus.wants(type)
+  }
+
   /** Publishes something that is not a row to this process's listeners. */
   announce(
     type: EventType,

@@ -60,7 +60,7 @@ function methodsOf(it: object): readonly string[] {
 }
 
 const inner = new Set(
-  'constructor info announce deadlines feed lifetime onFailed onHandlerStopped read shut submissions traceOf'.split(
+  'constructor info announce deadlines feed lifetime onFailed onHandlerStopped read shut stuck submissions traceOf'.split(
     ' ',
   ),
 )

@@ -11,6 +11,7 @@ import {
 import {
   agentState,
   checkDeploy,
+  findStuck,
   compareOversight,
   compose,
   createClient,
@@ -590,6 +591,7 @@ export const endings: Readonly<Record<string, Door>> = {
   close: { given: [], open: ({ runtime }) => runtime.close() },
 }
 
+const stuckLimits = { queuedMs: ms, runningMs: ms, overdueMs: ms }
 const runtimeOptions = {
   store: mostly(values('sqlite::memory:')),
   tasks: mostly(fc.constant(piece('[]', () => []))),
@@ -617,6 +619,7 @@ const runtimeOptions = {
   acceptLoss: flag,
   thread: mostly(values(false)),
   signals: mostly(values(false)),
+  watchdog: fields({ ...stuckLimits, everyMs: ms }),
   evaluation: fields({ domains: fields({ a: weights }), driftThreshold: share }),
   telemetry: mostly(values(false), fields({ logPayloads: flag, meterProvider: hostile, logger: hostile })),
   logger: mostly(values(false)),
@@ -699,6 +702,10 @@ export const exported: Readonly<Record<string, Door>> = {
       }),
     ],
     open: (_, check: never) => checkDeploy(check),
+  },
+  findStuck: {
+    given: [fields({ ...stuckLimits, types: mostly(fields({ echo: fields(stuckLimits) })) }), ms],
+    open: ({ runtime }, limits: never, now: never) => findStuck(runtime, limits, now),
   },
   defineTask: {
     given: [fields(taskOptions, 'type', 'input'), handler],

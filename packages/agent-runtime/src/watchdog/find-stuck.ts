@@ -1,41 +1,38 @@
-import { differencesAmong } from '@ku0/agent-runtime-core'
-import type { ListFilter, TaskStatus, WaitHistogram } from '@ku0/agent-runtime'
-import type { CliConfig } from './settings/define-config.ts'
-import type { Connection } from './remote.ts'
+import {
+  assertOptions,
+  differencesAmong,
+  isRecord,
+  type Rules,
+  type WaitHistogram,
+} from '@ku0/agent-runtime-core'
+import type { Client, ListFilter } from '../api/client.ts'
+import type { TaskStatus } from '../api/status.ts'
+import type { StuckLimits, StuckReport, StuckSettings, StuckTask, WatchdogSettings } from '../api/watchdog.ts'
 
-/** Something that does not go on by itself. */
-interface Stuck {
-  readonly what: 'no worker' | 'queued' | 'running' | 'overdue'
-  readonly type: string
-  /** The number of tasks; the one that is named is the oldest of them. */
-  readonly tasks: number
-  readonly taskId: string
-  readonly forMs: number
-  /** The reason, as `explain` gives it. */
-  readonly why: string
-}
-
-export interface StuckReport {
-  readonly ok: boolean
-  readonly found: readonly Stuck[]
-  /** Settings of task types that the registered workers know differently. */
-  readonly differing: ReturnType<typeof differencesAmong>
-  /** The number of waiting tasks whose waits were looked at, and of all waiting tasks. */
-  readonly looked: { readonly waiting: number; readonly ofWaiting: number }
-}
-
-type Watchdog = NonNullable<CliConfig['watchdog']>
+/** The calls of a client that the watchdog makes; it only reads. */
+export type StuckView = Pick<
+  Client,
+  'events' | 'explain' | 'explainQueue' | 'list' | 'output' | 'status' | 'workers'
+>
 
 /** So many tasks of a state are looked at one by one; of a longer queue only the oldest for each reason. */
 const MOST = 2_000
 
 /**
- * Looks for tasks that are stuck: queued, running without a sign or waiting for longer than their limits, and types that no worker runs. It
- * reads a bounded number of tasks, however many there are.
+ * Finds the tasks that are stuck: queued, running without a sign or waiting for longer than their limits, and types that no worker runs. It
+ * reads a bounded number of tasks, however many there are, and changes nothing. `now`: epoch ms, by default the time of this machine. Throws
+ * `invalid_argument` for limits that are none, and what the calls of the client throw. Source: `docs/semantics.md 8.6`.
+ *
+ *     const { ok, found } = await findStuck(runtime, { runningMs: 60_000 })
  */
-export async function findStuck(client: Connection, limits: Watchdog, now: number): Promise<StuckReport> {
-  const limitOf = (type: string, field: 'queuedMs' | 'runningMs' | 'overdueMs') =>
-    limits.types?.[type]?.[field] ?? limits[field] ?? Infinity
+export async function findStuck(
+  client: StuckView,
+  limits: StuckSettings = {},
+  now: number = Date.now(),
+): Promise<StuckReport> {
+  assertLimits(limits)
+  const limitOf = (type: string, field: keyof StuckLimits) =>
+    limits.types?.[type]?.[field] ?? limits[field] ?? defaults[field]
   const histogram = await client.explainQueue()
   const queued = await lateInQueue(client, histogram, (type) => limitOf(type, 'queuedMs'), now)
   const running = await silent(client, (type) => limitOf(type, 'runningMs'), now)
@@ -53,15 +50,15 @@ export async function findStuck(client: Connection, limits: Watchdog, now: numbe
 
 /** Due tasks that have waited for too long, and those that no worker runs: the oldest of each type. */
 async function lateInQueue(
-  client: Connection,
+  client: StuckView,
   { queued, reasons }: WaitHistogram,
   limitOf: (type: string) => number,
   now: number,
-): Promise<readonly Stuck[]> {
+): Promise<readonly StuckTask[]> {
   const due = reasons.filter(({ state, reason }) => state === 'queued' && reason !== 'delay')
   if (due.length === 0) return []
   if (queued <= MOST) return lateOf(client, await some(client, { states: ['queued'] }, MOST), limitOf, now)
-  const found: Stuck[] = []
+  const found: StuckTask[] = []
   for (const { count, oldest } of due) {
     const task = await client.status(oldest.taskId)
     if (task !== undefined) found.push(...(await lateOf(client, [task], limitOf, now, count)))
@@ -71,17 +68,17 @@ async function lateInQueue(
 
 /** `count`: of how many tasks they are the oldest, if others are not among them. */
 async function lateOf(
-  client: Connection,
+  client: StuckView,
   tasks: readonly TaskStatus[],
   limitOf: (type: string) => number,
   now: number,
   count?: number,
-): Promise<readonly Stuck[]> {
+): Promise<readonly StuckTask[]> {
   const since = (task: TaskStatus) =>
     Math.max(task.submittedAt, task.state === 'queued' ? (task.dueAt ?? 0) : 0)
   const due = tasks.filter((task) => task.state === 'queued' && since(task) <= now)
   const live = new Set((await client.workers()).flatMap(({ types }) => types))
-  const found: Stuck[] = []
+  const found: StuckTask[] = []
   for (const [type, group] of Map.groupBy(due, (task) => task.type)) {
     const isRun = live.has(type) || live.has('*')
     const late = isRun ? group.filter((task) => now - since(task) > limitOf(type)) : group
@@ -106,11 +103,11 @@ const EXPLAINED = 20
 
 /** Running tasks that have recorded and emitted nothing for too long. */
 async function silent(
-  client: Connection,
+  client: StuckView,
   limitOf: (type: string) => number,
   now: number,
-): Promise<readonly Stuck[]> {
-  const found: Stuck[] = []
+): Promise<readonly StuckTask[]> {
+  const found: StuckTask[] = []
   for (const task of await some(client, { states: ['running'] }, MOST)) {
     if (task.state !== 'running' || now - task.startedAt <= limitOf(task.type)) continue
     const { taskId, type } = task
@@ -128,12 +125,12 @@ async function silent(
 
 /** Waits whose time has passed: no process on the store has woken them. */
 async function overdueIn(
-  client: Connection,
+  client: StuckView,
   tasks: readonly TaskStatus[],
   limitOf: (type: string) => number,
   now: number,
-): Promise<readonly Stuck[]> {
-  const found: Stuck[] = []
+): Promise<readonly StuckTask[]> {
+  const found: StuckTask[] = []
   for (const task of tasks) {
     if (task.state !== 'waiting') continue
     const dueAt = Math.min(...task.waits.map((wait) => wait.dueAt ?? Infinity))
@@ -153,7 +150,7 @@ async function overdueIn(
 }
 
 /** The newest tasks that a filter selects. */
-async function some(client: Connection, filter: ListFilter, most: number): Promise<readonly TaskStatus[]> {
+async function some(client: StuckView, filter: ListFilter, most: number): Promise<readonly TaskStatus[]> {
   const tasks: TaskStatus[] = []
   let cursor: number | undefined
   do {
@@ -167,4 +164,36 @@ async function some(client: Connection, filter: ListFilter, most: number): Promi
     ;({ cursor } = page)
   } while (cursor !== undefined)
   return tasks
+}
+
+const defaults: Readonly<Record<keyof StuckLimits, number>> = {
+  queuedMs: 300_000,
+  runningMs: 900_000,
+  overdueMs: 60_000,
+}
+
+const limit = [
+  'a number of ms, 0 or more',
+  (value: unknown) => typeof value === 'number' && value >= 0,
+] as const
+const limitRules: Rules<StuckLimits> = { queuedMs: limit, runningMs: limit, overdueMs: limit }
+const settingRules: Rules<StuckSettings> = {
+  ...limitRules,
+  types: ['an object with limits by task type', isRecord],
+}
+
+function assertLimits({ types, ...limits }: StuckSettings): void {
+  assertOptions('findStuck', { types, ...limits }, settingRules)
+  for (const [type, own] of Object.entries(types ?? {}))
+    assertOptions(`findStuck type '${type}'`, own, limitRules)
+}
+
+/** Throws `invalid_argument` for settings of a watchdog that are none. */
+export function assertWatchdog({ everyMs, ...limits }: WatchdogSettings): void {
+  assertOptions(
+    'watchdog',
+    { everyMs },
+    { everyMs: ['a number of ms, 1 or more', (value) => typeof value === 'number' && value >= 1] },
+  )
+  assertLimits(limits)
 }
