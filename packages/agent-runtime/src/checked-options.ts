@@ -18,6 +18,7 @@ import {
   lanes,
   problemsIn,
   RESERVED,
+  type Rule,
   type Rules,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
@@ -200,6 +201,11 @@ const storeRules: Rules<StoreOptions> = {
   payloadCodec: elsewhere,
 }
 
+const lanesRule: Rule = [
+  `a list of ${lanes.join(', ')}`,
+  (value) => Array.isArray(value) && value.length > 0 && value.every(isLane),
+]
+
 const poolRules: Rules<PoolOptions> = {
   ...limitRules,
   store: [
@@ -216,6 +222,7 @@ const poolRules: Rules<PoolOptions> = {
     'a list of types that the module exports',
     (value) => Array.isArray(value) && value.length > 0 && value.every(isName),
   ],
+  lanes: lanesRule,
   config: elsewhere,
   durability: storeRules.durability,
   signals: flagRule,
@@ -322,10 +329,7 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
       `a list of '*' or of ${types?.join(', ') || 'the types in tasks'}`,
       (value) => Array.isArray(value) && value.length > 0 && value.every(isType),
     ],
-    lanes: [
-      `a list of ${lanes.join(', ')}`,
-      (value) => Array.isArray(value) && value.length > 0 && value.every(isLane),
-    ],
+    lanes: lanesRule,
     ...limitRules,
     ids: [
       `${isCount(count) ? String(count) : `at most ${MAX_WORKERS}`} different ids of 1 to 255 characters, no lone surrogates`,

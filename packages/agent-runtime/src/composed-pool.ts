@@ -21,13 +21,21 @@ export async function composePool(
   given: ExecutionStore | Promise<ExecutionStore>,
 ): Promise<ProcessPool> {
   const { options, warnings } = checked
-  const { capacity, types, durability, config } = options
+  const { capacity, types, lanes, durability, config } = options
   const { environment, log } = surroundingsOf(options, false, warnings)
   const { clock, timers } = environment
   const store = await given
   const crew = new ProcessCrew({
     entry: createRequire(import.meta.url).resolve('@ku0/agent-runtime/pool-worker'),
-    start: { store: options.store, module: moduleUrl(options.module), capacity, types, durability, config },
+    start: {
+      store: options.store,
+      module: moduleUrl(options.module),
+      capacity,
+      types,
+      lanes,
+      durability,
+      config,
+    },
     clock,
     died: (death) => pool.died(death),
     drained: (drain) => pool.drained(drain),
@@ -36,7 +44,7 @@ export async function composePool(
   const pool = new ScalingPool({
     crew,
     limits,
-    depth: (enough) => depthOf(store, clock, enough, { types: crew.types }),
+    depth: (enough) => depthOf(store, clock, enough, { types: crew.types, lanes }),
     clock,
     timers,
     log,

@@ -12,7 +12,7 @@ import { definitionsIn } from './terms/task-module.ts'
 const REPORT_MS = 50
 
 async function work(start: WorkerStart, stopAsked: Promise<ToWorker & { kind: 'stop' }>): Promise<void> {
-  const { store, capacity, types, durability, config } = start
+  const { store, capacity, types, lanes, durability, config } = start
   const module = (await import(start.module)) as Readonly<Record<string, unknown>>
   const tasks = definitionsIn(module, start.module).map((task) => ofModule(task, start.module))
   const { codecs, payloadCodec, rateLimited } = module as Pick<WorkerProcessOptions, BroughtName>
@@ -20,7 +20,7 @@ async function work(start: WorkerStart, stopAsked: Promise<ToWorker & { kind: 's
   const worker = await createWorker({
     store,
     tasks,
-    workers: { capacity, types },
+    workers: { capacity, types, lanes },
     durability,
     config,
     ...brought,

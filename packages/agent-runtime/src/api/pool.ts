@@ -1,4 +1,4 @@
-import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
+import type { ExecutionConfigInput, Lane } from '@ku0/agent-runtime-core'
 import type { RuntimeLogger } from './logger.ts'
 import type { StopOptions, StopReport } from './worker.ts'
 
@@ -96,6 +96,8 @@ export interface PoolOptions extends PoolSettings {
   readonly capacity?: number | undefined
   /** The task types that the workers run; by default all that the module exports. */
   readonly types?: readonly string[] | undefined
+  /** The lanes that the workers take tasks from, and whose tasks make the pool grow; all by default. Source: `docs/semantics.md 3.2`. */
+  readonly lanes?: readonly Lane[] | undefined
   /** Track AA's settings, for the workers. */
   readonly config?: ExecutionConfigInput | undefined
   readonly durability?: 'full' | 'normal' | undefined

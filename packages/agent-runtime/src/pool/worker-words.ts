@@ -1,4 +1,4 @@
-import type { ErrorRecord, ExecutionConfigInput } from '@ku0/agent-runtime-core'
+import type { ErrorRecord, ExecutionConfigInput, Lane } from '@ku0/agent-runtime-core'
 import type { Tally } from './crew.ts'
 
 /** What a pool says to a worker process. */
@@ -12,6 +12,7 @@ export interface WorkerStart {
   readonly module: string
   readonly capacity?: number | undefined
   readonly types?: readonly string[] | undefined
+  readonly lanes?: readonly Lane[] | undefined
   readonly durability?: 'full' | 'normal' | undefined
   readonly config?: ExecutionConfigInput | undefined
 }

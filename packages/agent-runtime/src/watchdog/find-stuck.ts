@@ -6,6 +6,7 @@ import {
   type WaitHistogram,
 } from '@ku0/agent-runtime-core'
 import type { Client, ListFilter } from '../api/client.ts'
+import { systemEnvironment } from '../system.ts'
 import type { TaskStatus } from '../api/status.ts'
 import type { StuckLimits, StuckReport, StuckSettings, StuckTask, WatchdogSettings } from '../api/watchdog.ts'
 
@@ -28,7 +29,7 @@ const MOST = 2_000
 export async function findStuck(
   client: StuckView,
   limits: StuckSettings = {},
-  now: number = Date.now(),
+  now: number = systemEnvironment.clock.now(),
 ): Promise<StuckReport> {
   assertLimits(limits)
   const limitOf = (type: string, field: keyof StuckLimits) =>

@@ -59,7 +59,7 @@ export class Watchdog {
 
   async #look(): Promise<void> {
     const { view, settings, clock, announce, isHeard, log } = this.#deps
-    const { everyMs, ...limits } = settings
+    const { everyMs: _, ...limits } = settings
     try {
       const { found } = await findStuck(view, limits, clock.now())
       if (!this.#open) return

@@ -705,7 +705,7 @@ export const exported: Readonly<Record<string, Door>> = {
   },
   findStuck: {
     given: [fields({ ...stuckLimits, types: mostly(fields({ echo: fields(stuckLimits) })) }), ms],
-    open: ({ runtime }, limits: never, now: never) => findStuck(runtime, limits, now),
+    open: ({ runtime }, wanted: never, now: never) => findStuck(runtime, wanted, now),
   },
   defineTask: {
     given: [fields(taskOptions, 'type', 'input'), handler],

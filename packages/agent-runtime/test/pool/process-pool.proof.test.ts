@@ -33,6 +33,32 @@ describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 30
       expect(await client.result(await client.submit(task, new Money(21)))).toEqual(new Money(42))
   })
 
+  test('3.2 a pool for some lanes runs no task of another lane, and does not grow for it', async () => {
+    const path = folder()
+    const store = `sqlite:${join(path, 'it.db')}`
+    const [file, go] = [join(path, 'notes'), join(path, 'go')]
+    writeFileSync(go, '')
+    await using client = await createClient({ store, ...quiet })
+    await client.submitMany(Array.from({ length: 20 }, (_, n) => ({ task: note, input: { file, n, go } })))
+    await using pool = await createPool({
+      store,
+      module,
+      lanes: ['batch'],
+      growAt: 5,
+      everyMs: 20,
+      ...quiet,
+    })
+    const batch = await client.submit(note, { file, n: 20, go }, { lane: 'batch' })
+    await client.result(batch)
+    // The pool has looked at the queue again and again since.
+    expect(await client.stats()).toMatchObject({ depth: { normal: 20 }, totals: { completed: 1 } })
+    expect(pool.stats().totalWorkers).toBe(1)
+    expect((await client.workers())[0]).toMatchObject({ lanes: ['batch'] })
+    await expect(createPool({ store, module, lanes: ['fast' as never] })).rejects.toThrow(
+      'lanes: a list of interactive, normal, batch',
+    )
+  })
+
   test('8.1 a burst of 200 tasks and silence: it grows to max, loses nothing, and shrinks to min', async () => {
     const path = folder()
     const store = `sqlite:${join(path, 'it.db')}`
