@@ -8,7 +8,7 @@ import { count, cut, lasting, many } from '../screen/words.ts'
 export const run: Run = async ({ print, settings, system, outlet }) => {
   const read = await settings()
   await using client = await connect(read)
-  const { everyMs: _, ...limits } = read.watchdog
+  const { everyMs: _everyMs, ...limits } = read.watchdog
   const report = await findStuck(client, limits, system.now())
   const { ok, found, differing, looked } = report
   print.answer(report, () =>

@@ -59,7 +59,7 @@ export class Watchdog {
 
   async #look(): Promise<void> {
     const { view, settings, clock, announce, isHeard, log } = this.#deps
-    const { everyMs: _, ...limits } = settings
+    const { everyMs: _everyMs, ...limits } = settings
     try {
       const { found } = await findStuck(view, limits, clock.now())
       if (!this.#open) return
@@ -68,7 +68,7 @@ export class Watchdog {
       for (const it of found) {
         if (known.has(nameOf(it))) continue
         const { taskId, ...facts } = it
-        const { why: _, ...short } = facts
+        const { why: _why, ...short } = facts
         // The reason may hold the message of an error, which is for no log (`docs/semantics.md 16.3`).
         if (!isHeard())
           log('warn', 'a task is stuck; runtime.explain or agent-runtime show says why', { taskId, ...short })
