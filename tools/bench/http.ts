@@ -1,0 +1,206 @@
+// Measures submissions over HTTP, 50 in flight, on this runtime's server and on Restate's ingress, whose answers both mean that the task is on
+// disk. They take turns; the requests come from this process, and each server has a process of its own.
+//
+//   node tools/bench/http.ts [--requests 20000] [--warm-up 5000] [--rounds 4]
+//
+// `pnpm bench` has to have run once: it installs Restate's server.
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type * as Runtime from '../../packages/agent-runtime/src/index.ts'
+import type * as Server from '../../packages/agent-runtime-server/src/index.ts'
+import { systems } from './registry.ts'
+import { Processes } from './run/processes.ts'
+import { startRestate } from './servers/restate.ts'
+import { median } from './statistics.ts'
+import { nothing } from './system.ts'
+
+/** A server that takes submissions. */
+interface Target {
+  readonly url: string
+  readonly body: (n: number) => string
+  readonly pids: readonly number[]
+  readonly stop: () => Promise<void>
+}
+
+interface Found {
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Of the server, the process of its handlers included. */
+  readonly serverCpuPer10000: number
+}
+
+const IN_FLIGHT = 50
+const [role, argument = ''] = process.argv.slice(2)
+if (role === 'own') await serveOwn(argument, process.argv[4] === 'runs')
+else if (role === 'service') await serveForRestate(argument)
+else await measure()
+
+async function serveOwn(store: string, runs: boolean): Promise<void> {
+  const { createRuntime, defineTask } = await sourcesOf<typeof Runtime>('agent-runtime')
+  const { serve } = await sourcesOf<typeof Server>('agent-runtime-server')
+  const input = {
+    '~standard': { version: 1, vendor: 'bench', validate: (value: unknown) => ({ value: value as number }) },
+  } as const
+  const runtime = await createRuntime({
+    store,
+    tasks: [defineTask({ type: 'work', input }, () => null)],
+    config: { queueDepthLimit: 10_000_000, batchBackpressureThreshold: 10_000_000 },
+    workers: runs ? 1 : 0,
+    logger: false,
+    strict: false,
+    telemetry: false,
+  })
+  const server = await serve(runtime, { port: 0, limits: { maxRequestsPerSecond: 1_000_000 } })
+  process.send?.({ url: server.url })
+}
+
+/** The process that Restate calls to run what was submitted. */
+async function serveForRestate(url: string): Promise<void> {
+  const system = systems.find(({ id }) => id === 'restate')
+  if (system === undefined) throw new Error('the registry has no restate')
+  const open = await system.load()
+  const connection = await open({ place: { folder: '', url }, job: nothing })
+  await connection.start()
+  process.send?.({ url })
+}
+
+/** The sources of a package. */
+async function sourcesOf<Module>(name: string): Promise<Module> {
+  return (await import(new URL(`../../packages/${name}/src/index.ts`, import.meta.url).href)) as Module
+}
+
+async function measure(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      requests: { type: 'string', default: '20000' },
+      'warm-up': { type: 'string', default: '5000' },
+      rounds: { type: 'string', default: '4' },
+    },
+  })
+  const home = mkdtempSync(join(tmpdir(), 'bench-http-'))
+  const targets: Readonly<Record<string, (folder: string) => Promise<Target>>> = {
+    'this runtime, submissions only': (folder) => startOwn(folder, false),
+    'this runtime, running them too': (folder) => startOwn(folder, true),
+    'Restate, which runs them too': startRestateTarget,
+  }
+  const all = new Map(Object.keys(targets).map((name) => [name, [] as Found[]]))
+  try {
+    for (let round = 0; round < Number(values.rounds); round += 1)
+      for (const [name, start] of Object.entries(targets)) {
+        const folder = join(home, 'run')
+        mkdirSync(folder)
+        const target = await start(folder)
+        try {
+          await load(target, Number(values['warm-up']), 0)
+          const found = await load(target, Number(values.requests), Number(values['warm-up']))
+          all.get(name)?.push(found)
+          console.log(JSON.stringify({ name, ...found, load: loadavg()[0] }))
+        } finally {
+          await target.stop()
+          rmSync(folder, { recursive: true, force: true })
+        }
+      }
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+  for (const [name, found] of all) {
+    const of = (figure: keyof Found) => median(found.map((it) => it[figure]))
+    console.log(
+      `${name}: ${Math.round(of('perSecond'))} a second, p50 ${of('p50Ms').toFixed(1)} ms, p99 ${of('p99Ms').toFixed(1)} ms, ${of('serverCpuPer10000').toFixed(2)} CPU s of the server for 10 000`,
+    )
+  }
+}
+
+async function startOwn(folder: string, runs: boolean): Promise<Target> {
+  const { child, url } = await started('own', `sqlite:${join(folder, 'it.db')}`, ...(runs ? ['runs'] : []))
+  return {
+    url: `${url}/api/v1/tasks`,
+    body: (n) => JSON.stringify({ task: 'work', input: n }),
+    pids: [child.pid as number],
+    stop: () => ended(child),
+  }
+}
+
+async function startRestateTarget(folder: string): Promise<Target> {
+  const server = await startRestate(folder)
+  const { child } = await started('service', server.url)
+  return {
+    url: `${new URL(server.url).origin}/bench/work/send`,
+    body: (n) => JSON.stringify(n),
+    pids: [server.pid, child.pid as number],
+    stop: async () => {
+      await ended(child)
+      await server.stop()
+    },
+  }
+}
+
+async function started(
+  ...args: readonly string[]
+): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+  // Restate's SDK writes two lines for each task.
+  const child = fork(import.meta.filename, args, {
+    env: { ...process.env, NODE_NO_WARNINGS: '1' },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const [said] = (await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() =>
+      Promise.reject(new Error(`the process '${args[0] ?? ''}' ended at its start`)),
+    ),
+  ])) as [{ readonly url: string }]
+  return { child, url: said.url }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
+
+/** Sends so many requests, each lane the next one when it has its answer. */
+async function load({ url, body, pids }: Target, count: number, from: number): Promise<Found> {
+  const agent = new Agent({ keepAlive: true, maxSockets: IN_FLIGHT })
+  const cpu = () => pids.reduce((sum, pid) => sum + new Processes(pid).cpuSeconds(), 0)
+  const times: number[] = []
+  let next = 0
+  const lane = async () => {
+    while (next < count) {
+      next += 1
+      times.push(await post(agent, url, body(from + next)))
+    }
+  }
+  const [cpuBefore, at] = [cpu(), performance.now()]
+  await Promise.all(Array.from({ length: IN_FLIGHT }, lane))
+  const seconds = (performance.now() - at) / 1_000
+  const spent = cpu() - cpuBefore
+  agent.destroy()
+  times.sort((a, b) => a - b)
+  const quantile = (share: number) => times[Math.floor((times.length - 1) * share)] ?? Number.NaN
+  return {
+    perSecond: count / seconds,
+    p50Ms: quantile(0.5),
+    p99Ms: quantile(0.99),
+    serverCpuPer10000: (spent / count) * 10_000,
+  }
+}
+
+function post(agent: Agent, url: string, body: string): Promise<number> {
+  return new Promise((answered, refused) => {
+    const at = performance.now()
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    const asked = request(url, { method: 'POST', agent, headers }, (answer) => {
+      const isGood = answer.statusCode === 201 || answer.statusCode === 202 || answer.statusCode === 200
+      if (!isGood) refused(new Error(`${url} answered ${answer.statusCode ?? '?'}`))
+      answer.resume().once('end', () => answered(performance.now() - at))
+    })
+    asked.once('error', refused)
+    asked.end(body)
+  })
+}
