@@ -8,7 +8,8 @@ import type {
 import { ApiError, TaskCanceled, TaskDiverged, TaskFailed, TaskRejected, TimeoutError } from './errors.ts'
 import { follow } from './follow.ts'
 import type { HttpClient, TaskLike } from './http-client.ts'
-import type { HttpClientOptions } from './options.ts'
+import type { CallOptions, HttpClientOptions } from './options.ts'
+import type { InputOf, ResultOf } from './typed.ts'
 import type {
   ListFilter,
   OutputItem,
@@ -17,6 +18,7 @@ import type {
   SubmitItem,
   SubmitOptions,
   TaskDetails,
+  TaskName,
 } from './records.ts'
 import { operationsOn } from './operations.ts'
 import { monotonic } from './system.ts'
@@ -47,7 +49,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 
   const client: HttpClient = {
     ...operationsOn(transport),
-    submit(task, input, { signal, ...given } = {}) {
+    submit<const Task extends TaskName>(
+      task: Task,
+      input: InputOf<Task>,
+      { signal, ...given }: SubmitOptions & CallOptions = {},
+    ) {
       const repeatable = given.idempotencyKey !== undefined || given.taskId !== undefined
       const body = itemOf({ task, input, options: given })
       return receiptOf(
@@ -58,7 +64,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
           signal,
           repeatable: repeatable && given.idempotencyKey !== undefined,
         }),
-      )
+      ) as Promise<Receipt<ResultOf<Task>>>
     },
     async submitMany(items, { signal } = {}) {
       if (items.length === 0) return []
@@ -80,7 +86,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     async get(task, { signal } = {}) {
       return (await transport.json({ path: pathOf(task), signal })) as TaskDetails
     },
-    result: (task, given = {}) => resultOf(transport, task, given),
+    result: <Output>(task: TaskLike<Output>, given = {}) =>
+      resultOf(transport, task, given) as Promise<Output>,
     async cancel(task, { signal, reason } = {}) {
       const { canceled } = (await transport.json({
         method: 'POST',

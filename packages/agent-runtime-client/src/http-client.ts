@@ -2,10 +2,12 @@ import type { Explanation, TaskState } from '@ku0/agent-runtime-core'
 import type { FollowOptions } from './follow.ts'
 import type { Operations } from './operations.ts'
 import type { CallOptions } from './options.ts'
+import type { InputOf, ResultOf } from './typed.ts'
 import type {
   ListFilter,
   OutputItem,
   Receipt,
+  result,
   RuntimeEvent,
   SubmitItem,
   SubmitOptions,
@@ -25,9 +27,13 @@ import type {
 export interface HttpClient extends Operations {
   /**
    * Submits a task; resolves once the task, or its rejection, is committed. A refused submission is returned, not thrown: check
-   * `accepted`.
+   * `accepted`. With what `defineTask` or `defineContract` returned, the compiler checks the input and knows the result.
    */
-  submit(task: TaskName, input: unknown, options?: SubmitOptions & CallOptions): Promise<Receipt>
+  submit<const Task extends TaskName>(
+    task: Task,
+    input: InputOf<Task>,
+    options?: SubmitOptions & CallOptions,
+  ): Promise<Receipt<ResultOf<Task>>>
   /** Submits several tasks in one commit; the receipts are in their order. */
   submitMany(items: readonly SubmitItem[], options?: CallOptions): Promise<readonly Receipt[]>
   /** The current status of a task; undefined for an unknown one. */
@@ -36,12 +42,12 @@ export interface HttpClient extends Operations {
   get(task: TaskLike, options?: CallOptions): Promise<TaskDetails>
   /**
    * Waits until a task has ended, and resolves with its output. Throws `TaskFailed`, `TaskCanceled`, `TaskRejected`, `TaskDiverged`, and
-   * `TimeoutError` after `timeoutMs`.
+   * `TimeoutError` after `timeoutMs`. The receipt of a task type has the type of its result, as JSON brings it.
    */
-  result(
-    task: TaskLike,
+  result<Output = unknown>(
+    task: TaskLike<Output>,
     options?: CallOptions & { readonly timeoutMs?: number | undefined },
-  ): Promise<unknown>
+  ): Promise<Output>
   /** Cancels a task and its children. False if it had already ended. */
   cancel(task: TaskLike, options?: CallOptions & { readonly reason?: string | undefined }): Promise<boolean>
   /**
@@ -95,8 +101,8 @@ export interface HttpClient extends Operations {
   explain(task: TaskLike, options?: CallOptions): Promise<Explanation | undefined>
 }
 
-/** A task, by its receipt or its id. */
-export type TaskLike = string | { readonly taskId: string }
+/** A task, by its receipt or its id. `Output` is the type of its result. */
+export type TaskLike<Output = unknown> = string | { readonly taskId: string; readonly [result]?: Output }
 
 /** Options of a retry and a fork. */
 export interface AgainOptions {

@@ -29,6 +29,7 @@ export type {
   Verdict,
   VerdictReceipt,
 } from './operations.ts'
+export type { InputOf, Json, ResultOf } from './typed.ts'
 export type { Watched, WatchOptions } from './watch.ts'
 export type { CallOptions, HttpClientOptions } from './options.ts'
 export type {

@@ -37,17 +37,21 @@ export interface StoredStep extends Omit<StepRecord, 'result'> {
   readonly result: unknown
 }
 
-/** The answer to a submission. */
-export type Receipt =
+/** The answer to a submission. `Output` is the type of the task's result. */
+export type Receipt<Output = unknown> =
   | {
       readonly accepted: true
       readonly taskId: string
+      /** Exists only for the compiler. */
+      readonly [result]?: Output
       readonly sequence: number
       readonly deduplicated: boolean
     }
   | {
       readonly accepted: false
       readonly taskId: string
+      /** Exists only for the compiler. */
+      readonly [result]?: Output
       readonly sequence: number
       readonly reason: RejectionReason
       readonly message: string
@@ -56,6 +60,8 @@ export type Receipt =
       /** When the server said to come back, ms from then. */
       readonly retryAfterMs?: number
     }
+
+export declare const result: unique symbol
 
 /** Options of a submission, as in the runtime. */
 export interface SubmitOptions {

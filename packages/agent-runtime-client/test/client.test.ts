@@ -1,7 +1,13 @@
 import { once } from 'node:events'
 import { createServer as createNodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Client, createRuntime, defineTask, type Receipt as RuntimeReceipt } from '@ku0/agent-runtime'
+import {
+  type Client,
+  createRuntime,
+  defineContract,
+  defineTask,
+  type Receipt as RuntimeReceipt,
+} from '@ku0/agent-runtime'
 import { createServer } from '@ku0/agent-runtime-server'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
@@ -9,6 +15,7 @@ import {
   ApiError,
   createHttpClient,
   type HttpClient,
+  type Json,
   type OutputItem,
   type Receipt,
   TaskCanceled,
@@ -74,6 +81,31 @@ test('it has the names and the answers of the runtime', async () => {
   expectTypeOf<keyof HttpClient & keyof Client>().toEqualTypeOf<Exclude<keyof HttpClient, Own>>()
   expectTypeOf<RuntimeReceipt>().toExtend<Receipt>()
   expectTypeOf<TaskStatus>().toEqualTypeOf<NonNullable<Awaited<ReturnType<Client['status']>>>>()
+})
+
+test('the compiler knows the input and the result of a task type, as JSON brings it', async () => {
+  const contract = defineContract({
+    type: 'add',
+    input: z.object({ a: z.number(), b: z.number() }),
+    output: z.number(),
+  })
+  const receipt = await client.submit(contract, { a: 1, b: 2 })
+  expectTypeOf(await client.result(receipt)).toEqualTypeOf<number>()
+  expectTypeOf(await client.result(await client.submit(add, { a: 1, b: 2 }))).toEqualTypeOf<number>()
+  // @ts-expect-error -- b is missing
+  expect(await client.submit(contract, { a: 1 })).toMatchObject({ reason: 'invalid_payload' })
+  const named = await client.submit('add', { a: 1, b: 2 })
+  expectTypeOf(await client.result(named)).toEqualTypeOf<unknown>()
+  const loose = await client.submit({ type: 'add' }, { a: 1, b: 2 })
+  expectTypeOf(await client.result(loose)).toEqualTypeOf<unknown>()
+  expectTypeOf(await client.result(named.taskId)).toEqualTypeOf<unknown>()
+  type Dated = Json<{ at: Date; tags: Set<string>; list: readonly [number, { on: Date }]; name?: string }>
+  expectTypeOf<Dated>().toEqualTypeOf<{
+    readonly at: unknown
+    readonly tags: unknown
+    readonly list: readonly [number, { readonly on: unknown }]
+    readonly name?: string
+  }>()
 })
 
 test('results that are none are thrown as in the runtime', async () => {
