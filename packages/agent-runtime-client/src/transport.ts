@@ -98,12 +98,19 @@ export class Transport {
 /** The URL without the slash at its end. Throws a `TypeError` for one that `fetch` cannot ask. */
 function baseOf(url: HttpClientOptions['url']): string {
   const text = String(url)
-  const { protocol } = URL.parse(text) ?? {}
-  if (protocol !== 'http:' && protocol !== 'https:')
+  if (!isHttp(text))
     throw new TypeError(
       `createHttpClient option url: the address of a server, such as http://localhost:7007; given ${JSON.stringify(text)}`,
     )
   return text.replace(/\/+$/, '')
+}
+
+function isHttp(text: string): boolean {
+  try {
+    return /^https?:$/.test(new URL(text).protocol)
+  } catch {
+    return false
+  }
 }
 
 /** Ms before the next try. */

@@ -10,7 +10,24 @@ const [folder = 'pictures', scale = 'some'] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 build()
 const scene = await open(scale === 'many' ? { queue: 200_000 } : {})
-if (scale !== 'none') await fill(scene.runtime)
+if (scale !== 'none') {
+  await fill(scene.runtime)
+  const [greeted] = (await scene.runtime.list({ types: ['greet'], states: ['completed'], limit: 1 })).tasks
+  const taskId = greeted?.taskId ?? ''
+  await scene.runtime.fork(taskId, {
+    taskId: 'greet-again',
+    edits: { write: 'Hello, world' },
+  })
+  for (const [task, quality] of [
+    [taskId, 0.6],
+    ['greet-again', 0.9],
+  ] as const)
+    await scene.runtime.evaluations.record(
+      'greet',
+      { quality, adherence: 0.8, speed: 0.9, cost: 0.9, errors: 1, revisions: 1 },
+      { taskId: task },
+    )
+}
 if (scale === 'many')
   for (let batch = 0; batch < 100; batch += 1)
     await scene.runtime.submitMany(
@@ -32,6 +49,7 @@ const pages = {
         task: '/tasks/research-1',
         'task-failed': '/tasks/charge-250',
         'task-output': '/tasks/research-1?show=output',
+        'task-compare': '/tasks/greet-again?show=compare',
       }),
   missing: '/tasks/no-such-task',
   approvals: '/approvals',

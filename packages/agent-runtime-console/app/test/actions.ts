@@ -81,6 +81,15 @@ export function testActions(browser: () => Browser): void {
     await page.getByText('The fork was submitted').waitFor()
     await page.getByRole('tab', { name: 'Result' }).click()
     await page.getByLabel('Result', { exact: true }).getByText('Hello, world').waitFor()
+    await page.getByRole('tab', { name: 'Compare' }).click()
+    await page.getByText('The first difference is the result of the step write.').waitFor()
+    await page.getByText('another result').click()
+    await page
+      .getByLabel('Before', { exact: true })
+      .getByText(/Hello, /)
+      .waitFor()
+    await page.getByLabel('This task', { exact: true }).getByText('Hello, world').waitFor()
+    expect(await page.getByRole('link', { name: done?.taskId ?? '' }).count()).toBe(2)
   })
 
   test('a replay with the code of the server agrees', async () => {

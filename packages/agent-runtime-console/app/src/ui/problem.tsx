@@ -1,4 +1,4 @@
-import { ApiError } from '@ku0/agent-runtime-client'
+import { ApiError, ServerUnreachable } from '@ku0/agent-runtime-client'
 
 /** Shows an error, what to do about it, and a button to try again. */
 export function Problem({
@@ -40,7 +40,7 @@ export function facts(error: unknown): { detail: string; remedy?: string | undef
       code: error.code,
     }
   }
-  if (error instanceof TypeError)
+  if (error instanceof ServerUnreachable)
     return {
       detail: 'The server does not answer.',
       remedy: 'Check that it still runs and that you are connected. The page tries again by itself.',

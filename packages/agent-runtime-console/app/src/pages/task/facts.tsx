@@ -7,7 +7,14 @@ import { amount, duration, some } from '../../ui/format.ts'
 import { When } from '../../ui/now.tsx'
 
 /** Why it stands as it does, and what was given with it. */
-export function Facts({ details: { task, leases } }: { readonly details: TaskDetails }) {
+export function Facts({
+  details: { task, leases },
+  base,
+}: {
+  readonly details: TaskDetails
+  /** The task of which this one is a fork or a retry. */
+  readonly base: string | undefined
+}) {
   const { taskId } = task
   const why = useQuery({ queryKey: ['task', taskId, 'explain'], queryFn: () => api().explain(taskId) })
   const labels = Object.entries(task.labels).map(([name, value]) => `${name}=${value}`)
@@ -31,6 +38,16 @@ export function Facts({ details: { task, leases } }: { readonly details: TaskDet
     ...(task.used === undefined ? [] : [['Used', usage(task.used)] as const]),
     ...(task.budget === undefined ? [] : [['Budget left', usage(task.budget.left)] as const]),
     ...(leases.length > 1 ? [['Leases', String(leases.length)] as const] : []),
+    ...(base === undefined
+      ? []
+      : [
+          [
+            'Began with',
+            <Link key="base" to="/tasks/$taskId" params={{ taskId: base }}>
+              {base}
+            </Link>,
+          ] as const,
+        ]),
     ...(task.parent === undefined
       ? []
       : [

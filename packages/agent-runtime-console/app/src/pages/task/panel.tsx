@@ -7,6 +7,8 @@ import { Json } from '../../ui/json.tsx'
 import { duration, shortId } from '../../ui/format.ts'
 import { State } from '../../ui/state.tsx'
 import { Table } from '../../ui/table.tsx'
+import { baseOf } from './base.ts'
+import { Compare } from './compare.tsx'
 import { EventList } from './events.tsx'
 import { Output } from './output.tsx'
 import type { Span } from './spans.ts'
@@ -28,6 +30,7 @@ export function Panel({
 }) {
   const { task, steps, children } = details
   const hasError = task.state === 'failed'
+  const base = baseOf(events.items)
   const tabs = [
     ...(selected === undefined ? [] : [['selected', 'Selected'] as const]),
     ...(hasError ? [['error', 'Error'] as const] : []),
@@ -36,6 +39,7 @@ export function Panel({
     ['output', 'Output'] as const,
     ['steps', `Steps ${steps.length === 0 ? '' : steps.length}`] as const,
     ['events', 'Events'] as const,
+    ...(base === undefined ? [] : [['compare', 'Compare'] as const]),
     ['children', `Children ${children.length === 0 ? '' : children.length}`] as const,
     ['explain', 'Explain'] as const,
   ]
@@ -81,7 +85,7 @@ export function Panel({
 
 function Shown({
   open,
-  details: { task, steps, children },
+  details,
   events,
   selected,
 }: {
@@ -90,6 +94,7 @@ function Shown({
   readonly events: Followed<RuntimeEvent>
   readonly selected: Span | undefined
 }) {
+  const { task, steps, children } = details
   switch (open) {
     case 'selected': {
       const of = events.items.filter(({ seq }) => selected?.seqs.includes(seq) === true)
@@ -138,6 +143,10 @@ function Shown({
       )
     case 'events':
       return <EventList events={events.items} />
+    case 'compare': {
+      const base = baseOf(events.items)
+      return base === undefined ? null : <Compare base={base} own={details} />
+    }
     case 'children':
       return <Children task={task.taskId} some={children} />
     default:

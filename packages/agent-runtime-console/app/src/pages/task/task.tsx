@@ -11,6 +11,7 @@ import { Page } from '../../ui/page.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { State } from '../../ui/state.tsx'
 import { Actions } from './actions.tsx'
+import { baseOf } from './base.ts'
 import { Facts } from './facts.tsx'
 import { Panel } from './panel.tsx'
 import { type Span, spansOf } from './spans.ts'
@@ -96,7 +97,7 @@ function OneTask({
         <Copy text={() => JSON.stringify(details, undefined, 2)} label="Copy as JSON" />
       </p>
       {error === null ? null : <Problem error={error} what="the task" onRetry={onRetry} />}
-      <Facts details={details} />
+      <Facts details={details} base={baseOf(events.items)} />
       <div className="panels">
         <section className="card" aria-label="Waterfall">
           <h2 className="pad">
