@@ -3,7 +3,8 @@ import { openStore } from '@ku0/agent-runtime-persistence'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { sharedServer } from '../../../agent-runtime-persistence/test/helpers/postgres-server.ts'
-import { serve } from '../../src/index.ts'
+import { createServer, serve } from '../../src/index.ts'
+import { callerOf } from '../served.ts'
 
 const config = { leaseTtlMs: 10_000, heartbeatIntervalMs: 1_000 }
 
@@ -54,4 +55,36 @@ test('a store on PostgreSQL takes remote workers, which outlive a restart of the
   expect(runs).toEqual([0, 1, 2])
   await worker.stop()
   await second.stop()
+})
+
+test('SEM9 a worker that speaks in requests runs durable steps and waits on PostgreSQL', async () => {
+  const url = (await sharedServer()).newStore()
+  const store = await openStore(url, { lines: true, config, checked: false })
+  const client = await createClient({ store, config, logger: false })
+  const server = createServer(client, { remoteWorkers: store })
+  onTestFinished(async () => {
+    await server.close()
+    await client.close()
+    await store.close()
+  })
+  const send = async (path: string, body: unknown) => callerOf(server)('POST', `/api/v1/workers${path}`, body)
+  const { workerId } = (await send('', { types: ['greet'] })).json
+  const claims = async () => (await send(`/${workerId}/claims`, { waitMs: 10_000 })).json.claims
+  const { taskId } = await client.submit('greet', { name: 'Ann' })
+
+  const [first] = await claims()
+  const lease = `/${workerId}/leases/${first.leaseId}`
+  const step = { as: 'completed', call: 1, key: 'text', position: 0, result: 'Hello Ann' }
+  expect((await send(`${lease}/steps`, step)).json).toEqual({ recorded: true })
+  const pause = { call: 2, waits: [{ kind: 'sleep', key: 'pause', position: 1, ms: 1 }] }
+  expect((await send(`${lease}/waits`, pause)).json).toEqual({ suspended: true, resolved: [] })
+
+  const [second] = await claims()
+  expect(second.memos).toMatchObject({
+    steps: [{ key: 'text', position: 0, result: 'Hello Ann' }],
+    waits: [{ key: 'pause', kind: 'timer', outcome: 'fired' }],
+  })
+  const settle = { as: 'completed', call: 3, output: 'Hello Ann' }
+  expect((await send(`/${workerId}/leases/${second.leaseId}/settle`, settle)).status).toBe(204)
+  expect(await client.result(taskId)).toBe('Hello Ann')
 })
