@@ -86,7 +86,9 @@ export function prepareExplain(
         }
       case 'waiting': {
         const children = childrenOf(row)
-        const failures = failuresOf(row)
+        // A task may have many events: they are read only for a step that is to be tried again.
+        const isRetrying = record.waits.some(({ key }) => retriedIn(key) !== undefined)
+        const failures = isRetrying ? failuresOf(row) : []
         const failureOf = (step: string) => failures.find((failure) => failure.step === step)
         return {
           ...base,
