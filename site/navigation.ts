@@ -61,6 +61,7 @@ export const sections: readonly Section[] = [
     pages: [
       page('docs/scheduling.md', 'The order of tasks'),
       page('docs/shares.md', 'Fair shares'),
+      page('docs/credits.md', 'Credits'),
       page('docs/quotas.md', 'Quotas'),
       page('docs/budgets.md', 'Budgets'),
       page('docs/profiles.md', 'Profiles, circuits, swarms'),

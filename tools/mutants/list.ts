@@ -41,6 +41,40 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('records', '6.6'),
   },
   {
+    name: '11.8 a task that cost less than its estimate gives nothing back',
+    file: `${core}ledger/pay.ts`,
+    edits: [
+      [
+        "  return post(ws, settled, { kind: 'refund', amount: reserved - used, held: used - reserved, task })\n",
+        '  return settled\n',
+      ],
+    ],
+    killedBy: conformance('limits', '11.8 a start reserves'),
+  },
+  {
+    name: '11.8 a purchase with a key is made again',
+    file: `${core}ledger/purchase.ts`,
+    edits: [['key === null ? undefined : ws.entry(name, key)', 'undefined']],
+    killedBy: conformance('limits', '11.8 a purchase with a key'),
+  },
+  {
+    name: '11.8 credits that are set make no entry',
+    file: `${core}share/put-client.ts`,
+    edits: [
+      [
+        "return post(ws, client, { kind: 'set', amount: credits - client.credits })",
+        'return { ...client, credits }',
+      ],
+    ],
+    killedBy: conformance('limits', '11.8 a client that had credits'),
+  },
+  {
+    name: '11.9 a task starts that its client has no credits for',
+    file: `${core}queue/claim.ts`,
+    edits: [[' &&\n      !lacksCredits(this.ws, stream, task)', '']],
+    killedBy: conformance('limits', '11.9 out of credits'),
+  },
+  {
     name: 'I9 any lease that a task ever had may write',
     file: `${core}lease/fence.ts`,
     edits: [
@@ -97,7 +131,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: '3.9 running tasks give way to a suspect that could not start',
     file: `${core}queue/claim.ts`,
-    edits: [['return first === undefined || !this.isQuarantined(first)', 'return true']],
+    edits: [['this.isQuarantined(first) || lacksCredits', 'lacksCredits']],
     killedBy: conformance('limits', '3.9 an interactive suspect'),
   },
   {

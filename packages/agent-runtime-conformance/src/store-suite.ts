@@ -9,6 +9,7 @@ import { supervision } from './store-suite/supervision.ts'
 import { divergence } from './store-suite/divergence.ts'
 import { demand } from './store-suite/demand.ts'
 import { endings } from './store-suite/endings.ts'
+import { credits } from './store-suite/credits.ts'
 import { evaluations } from './store-suite/evaluations.ts'
 import { events } from './store-suite/events.ts'
 import { explains } from './store-suite/explain.ts'
@@ -101,6 +102,7 @@ const sections: Readonly<Record<string, { readonly rules: string; readonly tests
     'quotas that a provider blocks': { rules: 'docs/semantics.md 2.8', tests: quotaBlocks },
     'the order of tasks': { rules: 'docs/semantics.md 3.3-3.5, 3.7', tests: order },
     'fair shares': { rules: 'docs/semantics.md 11, C5', tests: fairShares },
+    credits: { rules: 'docs/semantics.md 11.8, 11.9', tests: credits },
     'placement and the registry': { rules: 'docs/semantics.md 3.1, 3.2, C6', tests: placement },
     'standing demand': { rules: 'docs/ARCHITECTURE.md, The store', tests: demand },
     'tasks that are often lost to crashes': { rules: 'docs/semantics.md 3.9', tests: suspects },

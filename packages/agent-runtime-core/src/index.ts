@@ -250,6 +250,13 @@ export {
   defaultCredits,
   type SharesConfig,
 } from './share/client.ts'
+export {
+  entryKinds,
+  MAX_CREDITS,
+  type CreditBalance,
+  type EntryKind,
+  type LedgerEntry,
+} from './ledger/entry.ts'
 export type { ShareEntry, ShareTree } from './share/share-tree.ts'
 export type { AgentRecord, SwarmRecord } from './swarm/operations.ts'
 

@@ -12,6 +12,8 @@ export { retriedIn, sinceText, waitingText } from './explain/words.ts'
 export { routeRecords } from './route/view.ts'
 export { swarmRecordOf } from './swarm/view.ts'
 export { swarmRoute } from './route/observe.ts'
+export { wantsCredits } from './ledger/afford.ts'
+export { ledgerEntryOf } from './ledger/entry.ts'
 export { clientRecordOf } from './share/put-client.ts'
 export { evaluationRecordOf, reputationRecordOf } from './evaluation/evaluate.ts'
 export { flushRank, fold, foldOrder } from './transition/fold.ts'
@@ -28,6 +30,7 @@ export * from './evaluation/row.ts'
 export * from './event/row.ts'
 export * from './history/row.ts'
 export * from './lease/row.ts'
+export * from './ledger/row.ts'
 export * from './profile/row.ts'
 export * from './queue/row.ts'
 export * from './quota/row.ts'
@@ -64,6 +67,7 @@ export type { Counted, Duties, Kind, Kinds, Loaded, PrunableWanted, Wanted } fro
 export {
   blobReference,
   childKey,
+  entryKey,
   evaluationKey,
   WorkingSet,
   type Base,

@@ -250,6 +250,8 @@ export type {
   BudgetOptions,
   BudgetRecord,
   ClientRecord,
+  CreditBalance,
+  LedgerEntry,
   ClientTier,
   ProfileConfig,
   ResourceBudget,
@@ -262,6 +264,7 @@ export type {
 } from '@ku0/agent-runtime-core'
 export type { BudgetFilter, BudgetReceipt, Budgets, ContinueOptions } from './api/budgets.ts'
 export type { Clients, ClientSettings } from './api/clients.ts'
+export type { Credits, EntriesPage, Purchase, PurchaseOptions } from './api/credits.ts'
 export type { Heartbeat, ProfileSetting, UsageProbe } from './api/profiles.ts'
 export type {
   LeaseEnding,

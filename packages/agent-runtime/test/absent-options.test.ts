@@ -38,6 +38,7 @@ import {
   RateLimited,
   type ReplayOptions,
   type PruneOptions,
+  type PurchaseOptions,
   type RetryOptions,
   type RetrySetting,
   type RouteOptions,
@@ -312,9 +313,17 @@ describe('an option that is undefined is absent', () => {
     ).toMatchObject({
       lane: 'batch',
     })
+    await runtime.credits.purchase('bob', 5, {
+      key: undefined,
+      note: undefined,
+    } satisfies Blank<PurchaseOptions>)
+    expect(await runtime.credits.entries('bob', { after: undefined, limit: undefined })).toHaveLength(2)
     await runtime.clients.set('ada', { credits: 5, tier: undefined })
     await runtime.clients.set('ada', { credits: undefined, tier: undefined } satisfies Blank<ClientSettings>)
-    expect(await runtime.clients.list({ after: undefined, limit: undefined })).toMatchObject([{ credits: 5 }])
+    expect(await runtime.clients.list({ after: undefined, limit: undefined })).toMatchObject([
+      { credits: 5 },
+      { credits: 1_005 },
+    ])
     const evaluation: Blank<EvaluationOptions> = {
       entry: undefined,
       maxRevisions: undefined,

@@ -70,6 +70,8 @@ function startText({ startsInMs, restsOn }: NonNullable<Explanation['start']>): 
       return 'unknown: no worker runs its type'
     case 'no_recent_starts':
       return 'unknown: nothing started lately'
+    case 'no_credits':
+      return 'unknown: its client lacks credits'
     case 'other_tasks':
       return 'unknown: it depends on the end of other tasks'
   }

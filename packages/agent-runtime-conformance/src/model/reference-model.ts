@@ -404,7 +404,7 @@ export class ReferenceModel {
       if (this.shares?.clients.has(name) !== true) return 'unknown'
       const isBusy = ({ state, account }: ModelTask) =>
         account.client === name && (state === 'queued' || state === 'running')
-      if (this.tasks.some(isBusy)) return 'busy'
+      if (this.tasks.some(isBusy) || this.shares.client(name).reserved > 0) return 'busy'
       this.shares.clients.delete(name)
       return 'removed'
     })

@@ -12,6 +12,8 @@ export interface ModelClient {
   /** Where it last began: no refund takes it below. */
   floor: number
   spent: number
+  /** With a ledger: the estimates of its tasks that have started and are not over. */
+  reserved: number
 }
 
 /** The part of a task in its client's account. Costs in millionths. */
@@ -64,7 +66,9 @@ export class ModelShares {
     if (account.charge !== undefined || isHeld) return
     account.charge = increment(account.cost, client)
     client.time += account.charge
-    if (this.config.ledger) client.credits -= account.cost
+    if (!this.config.ledger) return
+    client.credits -= account.cost
+    client.reserved += account.cost
   }
 
   /** A task is over: what it cost takes the place of what was charged for it. */
@@ -73,7 +77,9 @@ export class ModelShares {
     const client = this.client(account.client)
     const cost = account.used > 0 ? account.used : account.cost
     settleCharge(client, { charge: account.charge, estimate: account.cost, cost })
-    if (this.config.ledger) client.credits -= cost - account.cost
+    if (!this.config.ledger) return
+    client.credits -= cost - account.cost
+    client.reserved -= account.cost
   }
 
   /**
@@ -123,7 +129,7 @@ export class ModelShares {
 }
 
 export function newModelClient(name: string): ModelClient {
-  return { name, credits: 1e9, tier: 'marketplace', time: 0, floor: 0, spent: 0 }
+  return { name, credits: 1e9, tier: 'marketplace', time: 0, floor: 0, spent: 0, reserved: 0 }
 }
 
 /** The time that a cost adds to a client's time. */

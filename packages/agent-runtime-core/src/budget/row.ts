@@ -32,6 +32,8 @@ export interface AccountRow {
   readonly reservedAt?: number
   /** The time that its start added to its client's virtual time; null before the start, and without shares. */
   readonly charge: number | null
+  /** With a ledger: the credits that its start took from its client's, until it is over. */
+  readonly reserved?: number
   /** Its client's virtual time when it was queued, where that gives it its place. */
   readonly place: number | null
 }

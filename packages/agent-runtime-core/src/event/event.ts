@@ -110,6 +110,8 @@ export interface EventData {
      * The time that it added to its client's virtual time, in millionths; with shares, and at the first start only.
      */
     charge?: number
+    /** The credits that it took from its client's, in millionths; with a ledger, and at the first start only. */
+    reserved?: number
     lane: Lane
     type: string
     dispatch: number

@@ -1,6 +1,7 @@
 import { beginBudgets } from '../budget/answer.ts'
 import { askingOf } from '../budget/debit.ts'
 import type { LeaseRow } from '../lease/row.ts'
+import { lacksCredits } from '../ledger/afford.ts'
 import { mayStart } from '../quota/hold.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import type { Needs } from '../transition/needs.ts'
@@ -23,6 +24,8 @@ export type ClaimRefusal =
   /** A quota has no room for it, or a budget above it asks. */
   | 'no_quota'
   | 'no_budget'
+  /** The credits of its client do not cover its estimate. */
+  | 'no_credits'
   /** The worker is full, drains or is not registered. */
   | 'no_room'
   /** A task of the runtime's own, such as a graph. */
@@ -51,6 +54,7 @@ export function claimTask(
   if (isPaused(ws, stream)) return refused('paused')
   if (!mayStart(ws, stream.quotaKeys, task)) return refused('no_quota')
   if (askingOf(ws, task) !== undefined) return refused('no_budget')
+  if (lacksCredits(ws, stream, task)) return refused('no_credits')
   const { lease } = startQueued(ws, task, stream, { worker: worker.id, workerId }, (reserved, dispatch) =>
     ws.shares === undefined ? reserved.account : ws.shares.charge(reserved, stream, dispatch),
   )

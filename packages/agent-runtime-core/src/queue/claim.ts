@@ -7,6 +7,7 @@ import { isSuspect } from './quarantine.ts'
 import { lanes } from '../task/lane.ts'
 import { startQueued } from './start-queued.ts'
 import { sharedKeys, streamOf } from './stream.ts'
+import { lacksCredits } from '../ledger/afford.ts'
 import { mayStart, QuotaRoom, toReserve } from '../quota/hold.ts'
 import { type Found, type Next, ShareRound } from '../share/share-round.ts'
 import type { AccountRow } from '../budget/row.ts'
@@ -173,7 +174,7 @@ export class ClaimRound {
     const able = this.workers.filter((worker) => this.couldTake(worker, stream))
     if (able.length === 0 || able.some((worker) => worker.inFlight < worker.capacity)) return false
     const first = this.firstOf(stream.id)
-    return first === undefined || !this.isQuarantined(first)
+    return first === undefined || !(this.isQuarantined(first) || lacksCredits(this.ws, stream, first))
   }
 
   private couldTake(worker: Demander, { type, laneRank }: StreamRow): boolean {
@@ -235,18 +236,25 @@ export class ClaimRound {
     for (const stream of streams) this.merged.delete(stream)
   }
 
-  /** Which quotas have no room for the first of a stream. That it wants more tokens than are left does not count: the next may want fewer. */
-  private heldBy({ id, quotaKeys }: StreamRow): 'shared' | 'own' | undefined {
-    const { fence, tokens } = this.firstOf(id) ?? anyTask
+  /** Which quotas have no room for the first of a stream, or whether its client lacks credits. That it wants more tokens than are left does not count: the next may want fewer. */
+  private heldBy(stream: StreamRow): 'shared' | 'own' | undefined {
+    const { id, quotaKeys } = stream
+    const head = this.firstOf(id)
+    const { fence, tokens } = head ?? anyTask
     const first = { fence, tokens: Math.min(1, tokens) }
     const shared = sharedKeys(quotaKeys)
     if (!mayStart(this.ws, shared, first)) return 'shared'
+    if (head !== undefined && lacksCredits(this.ws, stream, head)) return 'own'
     return mayStart(this.ws, quotaKeys, first) ? undefined : 'own'
   }
 
   private isRunnable(task: TaskRow): boolean {
     const stream = this.ws.stream(streamOf(task))
-    return this.mayRun(stream, stream.quotaKeys, task) && !this.isQuarantined(task)
+    return (
+      this.mayRun(stream, stream.quotaKeys, task) &&
+      !this.isQuarantined(task) &&
+      !lacksCredits(this.ws, stream, task)
+    )
   }
 
   /** A suspect waits until no other runs in this process. Source: `docs/semantics.md 3.9`. */

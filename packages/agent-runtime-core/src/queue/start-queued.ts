@@ -24,11 +24,12 @@ export function startQueued(
   const reserved = { ...task, ...startQuotas(ws, task, stream) }
   const account = chargeOf(reserved, id)
   const charge = account?.charge === reserved.account?.charge ? '' : `"charge":${account?.charge},`
+  const held = account?.reserved === reserved.account?.reserved ? '' : `"reserved":${account?.reserved},`
   const row = ws.move(
     task,
     { state: 'running', lease: id, fence, startedAt: at, account },
     'task.started',
-    `{"attempt":${task.attempt},${charge}"dispatch":${id},"fencingToken":${fence},"lane":"${lanes[stream.laneRank]}","leaseId":"${ws.ids.lease(id)}","type":${JSON.stringify(stream.type)},"waitMs":${Math.max(0, at - task.queuedAt)},"workerId":${JSON.stringify(workerId)}}`,
+    `{"attempt":${task.attempt},${charge}"dispatch":${id},"fencingToken":${fence},"lane":"${lanes[stream.laneRank]}","leaseId":"${ws.ids.lease(id)}",${held}"type":${JSON.stringify(stream.type)},"waitMs":${Math.max(0, at - task.queuedAt)},"workerId":${JSON.stringify(workerId)}}`,
     acquired,
   )
   return { task: row, lease: grantLease(ws, row, id, worker) }

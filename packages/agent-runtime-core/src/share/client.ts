@@ -17,6 +17,10 @@ export interface ClientRecord {
   readonly virtualTime: number
   /** The cost of its tasks that have ended. */
   readonly spent: number
+  /** With a ledger: the credits that are reserved for its tasks that have started. */
+  readonly reserved: number
+  /** How many entries its ledger has had. */
+  readonly entries: number
   /** Tasks that could start, and tasks that run. */
   readonly queued: number
   readonly running: number

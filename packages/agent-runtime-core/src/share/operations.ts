@@ -19,7 +19,7 @@ export interface ShareWrites {
     outcome:
       | { readonly as: 'removed' }
       | { readonly as: 'unknown' }
-      /** It has tasks queued or running, or so many that are not due yet. */
+      /** It has tasks queued or running, or so many that are not due yet, or credits are reserved for tasks that wait. */
       | { readonly as: 'busy'; readonly client: ClientRecord; readonly delayed: number }
   }
 }

@@ -1,6 +1,7 @@
 import type { ClientRecord } from './client.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import { MICRO } from '../budget/usage.ts'
+import { post } from '../ledger/post.ts'
 import type { ClientRow } from './row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
@@ -9,14 +10,15 @@ export function putClient(ws: WorkingSet, it: Write<'putClient'>): OutcomeOf<'pu
   const { name, credits, tier } = it
   if (ws.clients.get(name) === undefined && ws.clientCount >= ws.config.maxClients) return { as: 'full' }
   const before = ws.client(name)
-  const after = {
-    ...before,
-    ...(credits === undefined ? {} : { credits: Math.round(credits * MICRO) }),
-    ...(tier === undefined ? {} : { tier }),
-  }
-  if (ws.shares === undefined) ws.clients.put(name, after)
-  else ws.shares.putClient(after, before)
+  const after = { ...before, ...(tier === undefined ? {} : { tier }) }
+  ws.putClient(credits === undefined ? after : withCredits(ws, after, Math.round(credits * MICRO)), before)
   return { as: 'put', client: clientRecordOf(ws.client(name)) }
+}
+
+/** A client that has a ledger, or is to have one, gets an entry for it. */
+function withCredits(ws: WorkingSet, client: ClientRow, credits: number): ClientRow {
+  if (client.entries === 0 && ws.config.shares?.ledger !== true) return { ...client, credits }
+  return post(ws, client, { kind: 'set', amount: credits - client.credits })
 }
 
 /** Forgets a client that has nothing queued, due or not, and nothing running; a later task of it makes it again. */
@@ -24,7 +26,8 @@ export function removeClient(ws: WorkingSet, { name }: Write<'removeClient'>): O
   const row = ws.clients.get(name)
   if (row === undefined) return { as: 'unknown' }
   const delayed = ws.shares === undefined ? 0 : delayedOf(ws, name)
-  if (row.queued + row.running + delayed > 0) return { as: 'busy', client: clientRecordOf(row), delayed }
+  if (row.queued + row.running + delayed + row.reserved > 0)
+    return { as: 'busy', client: clientRecordOf(row), delayed }
   ws.dropClient(name)
   return { as: 'removed' }
 }
@@ -37,13 +40,15 @@ function delayedOf(ws: WorkingSet, client: string): number {
 
 /** As a person reads it. */
 export function clientRecordOf(row: ClientRow): ClientRecord {
-  const { name, credits, tier, time, spent, queued, running } = row
+  const { name, credits, tier, time, spent, reserved, entries, queued, running } = row
   return {
     name,
     credits: credits / MICRO,
     tier,
     virtualTime: time / MICRO,
     spent: spent / MICRO,
+    reserved: reserved / MICRO,
+    entries,
     queued,
     running,
   }

@@ -10,6 +10,9 @@ export interface ClientRow {
   /** Where it began when it last became active. */
   readonly floor: number
   readonly spent: number
+  /** Credits that started tasks hold, and how many entries its ledger has had. Source: `docs/semantics.md 11.8`. */
+  readonly reserved: number
+  readonly entries: number
   /**
    * Promoted queued tasks, and running tasks. These and the following fields are derived from other rows, not
    * stored.

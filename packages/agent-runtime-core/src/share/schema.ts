@@ -15,6 +15,17 @@ export const SharesConfig = z
       placement: z.enum(['floor', 'zero'], { error: "'floor' or 'zero'" }).default('floor'),
       /** Whether what a task costs is taken from its client's credits. */
       ledger: z.boolean({ error: 'true or false' }).default(false),
+      /**
+       * With a ledger: what happens to a task whose estimate its client's credits do not cover. `run`: it starts. `park`: it stays queued until
+       * there are credits. `reject`: it is refused when it is submitted; a task that is queued already stays queued. Source: `docs/semantics.md 11.9`.
+       */
+      outOfCredits: z.enum(['run', 'park', 'reject'], { error: "'run', 'park' or 'reject'" }).default('run'),
+      /** The credits of a client that nobody has set. */
+      startCredits: z
+        .number({ error: 'a number from 0 to 1e9' })
+        .min(0, { error: 'a number from 0 to 1e9' })
+        .max(1e9, { error: 'a number from 0 to 1e9' })
+        .default(1_000),
       /** How much a client's reputation raises its weight: w (1 + beta R). Source: `docs/semantics.md 11.6`. */
       reputationBeta: z
         .number({ error: 'a number from 0 to 100' })
@@ -30,5 +41,9 @@ export const SharesConfig = z
     },
     { error: 'an object with settings for fair shares' },
   )
+  .refine(({ ledger, outOfCredits }) => ledger || outOfCredits === 'run', {
+    error: "ledger: true, because outOfCredits is set to something else than 'run'",
+    path: ['ledger'],
+  })
   .readonly()
 export type SharesConfig = z.output<typeof SharesConfig>

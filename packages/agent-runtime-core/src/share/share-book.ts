@@ -10,6 +10,9 @@ import {
   withoutEntry,
 } from './share-tree.ts'
 import { MICRO } from '../budget/usage.ts'
+import { lacksCredits } from '../ledger/afford.ts'
+import { costOf, paid } from '../ledger/pay.ts'
+import { post } from '../ledger/post.ts'
 import { accountOf } from '../budget/account.ts'
 import type { Holder } from '../queue/stream.ts'
 import { mayStart } from '../quota/hold.ts'
@@ -135,7 +138,8 @@ export class ShareBook implements ShareOrder {
     const row = ws.draftStream(stream)
     const client = ws.client(row.client)
     if (client.queued === 0) this.join(client, poolOf([row]))
-    else if (client.stalled && mayStart(ws, row.quotaKeys, task)) this.begin(client, client.pool)
+    else if (client.stalled && mayStart(ws, row.quotaKeys, task) && !lacksCredits(ws, row, task))
+      this.begin(client, client.pool)
     let placed = task
     if (this.config.keying === 'enqueue') {
       // Times may have been brought down since it was placed first.
@@ -176,9 +180,17 @@ export class ShareBook implements ShareOrder {
     const account = accountOf(task)
     const client = this.ws.client(row.client)
     const charge = this.increment(account.cost, client, dispatch)
-    const credits = this.config.ledger ? client.credits - account.cost : client.credits
-    this.putClient({ ...client, time: client.time + charge, credits }, client)
-    return { ...account, charge }
+    const started = { ...client, time: client.time + charge }
+    if (!this.config.ledger) {
+      this.putClient(started, client)
+      return { ...account, charge }
+    }
+    const { cost } = account
+    this.putClient(
+      post(this.ws, started, { kind: 'reserve', amount: 0 - cost, held: cost, task: task.id }),
+      client,
+    )
+    return { ...account, charge, reserved: cost }
   }
 
   /** Replaces the estimate of a task that is over by what it cost. */
@@ -187,8 +199,7 @@ export class ShareBook implements ShareOrder {
     const { account, stream } = task
     if (account === null || account.charge === null || stream === null) return
     const client = ws.client(ws.stream(stream).client)
-    const reported = account.used?.cost ?? 0
-    const cost = reported > 0 ? reported : account.cost
+    const cost = costOf(account)
     const settled = settledIncrement({
       charged: account.charge,
       estimate: account.cost,
@@ -201,8 +212,8 @@ export class ShareBook implements ShareOrder {
       charged: account.charge,
       settled,
     })
-    const credits = this.config.ledger ? client.credits - (cost - account.cost) : client.credits
-    this.putClient({ ...client, time, credits, spent: client.spent + cost }, client)
+    const over = { ...client, time, spent: client.spent + cost }
+    this.putClient(paid(ws, over, task), client)
   }
 
   /**
@@ -223,9 +234,12 @@ export class ShareBook implements ShareOrder {
   }
 
   /** A client as another process has written it. */
-  takeOver({ id, name, credits, tier, time, floor, spent }: ClientRow, before: ClientRow): void {
+  takeOver(
+    { id, name, credits, tier, time, floor, spent, reserved, entries }: ClientRow,
+    before: ClientRow,
+  ): void {
     const seen = this.clocks.ahead({ ...before, tier })
-    this.set({ ...before, id, name, credits, tier, time, floor, spent, seen }, before)
+    this.set({ ...before, id, name, credits, tier, time, floor, spent, reserved, entries, seen }, before)
   }
 
   /** Quotas let a task of this client start: if it was held back, it is beside the active from now on. Whether anything has changed. */
@@ -450,15 +464,17 @@ function isSame(a: Placed, b: Placed): boolean {
 }
 
 /** The row of a client that nobody has set and that has no tasks yet. */
-export function newClient(id: number, name: string): ClientRow {
+export function newClient(id: number, name: string, credits: number = defaultCredits): ClientRow {
   return {
     id,
     name,
-    credits: defaultCredits * MICRO,
+    credits: Math.round(credits * MICRO),
     tier: 'marketplace',
     time: 0,
     floor: 0,
     spent: 0,
+    reserved: 0,
+    entries: 0,
     queued: 0,
     running: 0,
     pool: OPEN,

@@ -60,9 +60,9 @@ export interface Explanation {
 
 /**
  * Why a queued task has not started. `paused`: its type or its lane is; `worker`: no live worker runs its type and takes from its lane; `suspect`: it, or the first of its stream, was often lost to
- * crashes, and waits until another such task has run (`docs/semantics.md 3.9`); `slot`: nothing but a free slot is missing.
+ * crashes, and waits until another such task has run (`docs/semantics.md 3.9`); `credits`: those of its client do not cover its estimate, or that of the first of its stream; `slot`: nothing but a free slot is missing.
  */
-export type QueueReason = 'delay' | 'paused' | 'slot' | 'worker' | 'suspect' | `quota:${string}`
+export type QueueReason = 'delay' | 'paused' | 'slot' | 'worker' | 'suspect' | 'credits' | `quota:${string}`
 
 /** Where a queued task stands. Source: `docs/semantics.md` C5, 11.2. */
 export interface QueuePlace {
@@ -95,7 +95,7 @@ export interface StartEstimate {
   readonly startsInMs: number | null
   /**
    * The basis of the estimate: its due time; the end of a quota's window or block; the recent starts of
-   * workers that run its type; or why there is none: a pause, no such worker, no recent starts, or a quota that only
+   * workers that run its type; or why there is none: a pause, no such worker, no recent starts, too few credits, or a quota that only
    * the end of other tasks frees.
    */
   readonly restsOn:
@@ -104,7 +104,7 @@ export interface StartEstimate {
     | { readonly as: 'starts'; readonly starts: number; readonly overMs: number }
     | {
         readonly as: 'nothing'
-        readonly because: 'paused' | 'no_worker' | 'no_recent_starts' | 'other_tasks'
+        readonly because: 'paused' | 'no_worker' | 'no_recent_starts' | 'other_tasks' | 'no_credits'
       }
 }
 

@@ -12,6 +12,7 @@ import type { QueueWrites } from '../queue/operations.ts'
 import type { RetentionWrites } from '../retention/operations.ts'
 import type { RouteReads, RouteWrites } from '../route/operations.ts'
 import type { ScheduleReads, ScheduleWrites } from '../schedule/operations.ts'
+import type { LedgerReads, LedgerWrites } from '../ledger/operations.ts'
 import type { ShareReads, ShareWrites } from '../share/operations.ts'
 import type { StepReads, StepWrites } from '../step/operations.ts'
 import type { DataLoss } from './data-loss.ts'
@@ -120,6 +121,7 @@ export interface Writes
     ApprovalWrites,
     LeaseWrites,
     ScheduleWrites,
+    LedgerWrites,
     ShareWrites,
     EvaluationWrites,
     ProfileWrites,
@@ -147,6 +149,7 @@ export interface Reads
     ApprovalReads,
     BudgetReads,
     ScheduleReads,
+    LedgerReads,
     ShareReads,
     EvaluationReads,
     LeaseReads,

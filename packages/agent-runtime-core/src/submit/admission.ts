@@ -24,6 +24,8 @@ export interface AdmissionCase {
   readonly clients?: number | undefined
   /** Why a budget above it has nothing left, asked before the quota. */
   readonly exhaustedBudget?: (() => Objection | undefined) | undefined
+  /** Why the credits of its client are too few, asked before the quota. */
+  readonly exceededCredits?: (() => Objection | undefined) | undefined
   /** A refusal by a quota, asked for last. */
   readonly exceededQuota?: (() => Objection | undefined) | undefined
 }
@@ -50,7 +52,7 @@ const roomReasons: ReadonlySet<RejectionReason> = new Set(['queue_full', 'backpr
 const accepted: Admission = { accepted: true }
 
 /**
- * Whether a submission becomes a queued task. Fixed order: front door, hard depth, soft depth, circuit, swarm, budget, quota.
+ * Whether a submission becomes a queued task. Fixed order: front door, hard depth, soft depth, circuit, swarm, budget, credits, quota.
  * Source: Track AA, Scheduling Rules (backpressure), Quota Rules; `docs/semantics.md 2.1, 2.2, 2.4`.
  */
 export function decideAdmission(it: AdmissionCase): Admission {
@@ -84,6 +86,8 @@ export function decideAdmission(it: AdmissionCase): Admission {
       message: `there are ${it.clients} clients, and maxClients is ${limits.maxClients}; remove clients that are not used any more`,
       verdict: { by: 'limit', limit: 'maxClients', max: limits.maxClients, value: it.clients },
     })
+  const credits = it.exceededCredits?.()
+  if (credits !== undefined) return refuse('quota_exceeded', credits)
   const quota = it.exceededQuota?.()
   if (quota !== undefined) return refuse('quota_exceeded', quota)
   return accepted

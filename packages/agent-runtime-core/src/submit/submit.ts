@@ -7,6 +7,7 @@ import type { Objection } from './verdict.ts'
 import { canonical } from '../codec/codec.ts'
 import { budgetsOf, cutToLeft, exhausted, openBudget, sumText } from '../budget/debit.ts'
 import { circuitRefusal, swarmRoute, takeProbe } from '../route/observe.ts'
+import { exceededCredits } from '../ledger/afford.ts'
 import { enqueue, streamFor } from '../queue/stream.ts'
 import { exceededQuota, quotaKeysFor, takeQuotas } from '../quota/hold.ts'
 import type { AccountRow } from '../budget/row.ts'
@@ -65,6 +66,7 @@ function admit<R>(
     tripped: ws.hasCircuits || it.swarm !== undefined ? () => tripped(ws, it, dueAt !== null) : undefined,
     clients: ws.shares?.crowdedBy(it.client ?? ''),
     exhaustedBudget: above === null ? undefined : () => exhausted(ws, { budget: above }),
+    exceededCredits: ws.shares === undefined ? undefined : () => exceededCredits(ws, it),
     exceededQuota: keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it, spawning),
   })
   if (!admission.accepted) return refuse(ws, it, admission)

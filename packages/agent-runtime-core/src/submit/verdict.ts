@@ -34,6 +34,8 @@ export type AdmissionVerdict =
       readonly limit: number
       readonly used: number
     }
+  /** The credits of its client did not cover its estimate. */
+  | { readonly by: 'credits'; readonly client: string; readonly credits: number; readonly asked: number }
   /** The circuit of a route, or of a swarm as a whole. `retryAfterMs` is 0 while a probe decides. */
   | ({ readonly by: 'circuit'; readonly route: string } & CircuitStanding)
   | ({ readonly by: 'circuit'; readonly swarm: string } & CircuitStanding)

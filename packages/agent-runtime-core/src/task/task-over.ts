@@ -1,4 +1,5 @@
 import { settleQuotas } from '../quota/hold.ts'
+import { payWithoutShares } from '../ledger/pay.ts'
 import type { TaskRow } from './row.ts'
 import { workEnded } from '../profile/work-ended.ts'
 import { clearWaits } from '../wait/signal.ts'
@@ -10,7 +11,8 @@ import type { WorkingSet } from '../transition/working-set.ts'
  */
 export function taskOver(ws: WorkingSet, task: TaskRow, how: 'success' | 'failure' | 'none'): void {
   settleQuotas(ws, task)
-  ws.shares?.settle(task)
+  if (ws.shares === undefined) payWithoutShares(ws, task)
+  else ws.shares.settle(task)
   workEnded(ws, task, how, true)
   clearWaits(ws, task)
 }

@@ -4,6 +4,7 @@ import { childOperations } from '../child/operations.ts'
 import { evaluationOperations } from '../evaluation/operations.ts'
 import { historyOperations } from '../history/operations.ts'
 import { leaseOperations } from '../lease/operations.ts'
+import { ledgerOperations } from '../ledger/operations.ts'
 import { profileOperations } from '../profile/operations.ts'
 import { queueOperations } from '../queue/operations.ts'
 import { retentionOperations } from '../retention/operations.ts'
@@ -32,6 +33,7 @@ const operations: Operations<Writes> = {
   ...evaluationOperations,
   ...historyOperations,
   ...leaseOperations,
+  ...ledgerOperations,
   ...profileOperations,
   ...queueOperations,
   ...retentionOperations,

@@ -6,7 +6,7 @@ import type { UsageRow } from '../profile/row.ts'
 import type { TaskRow } from '../task/row.ts'
 import type { SignalRow } from '../wait/row.ts'
 import type { Kind, Kinds, Wanted } from './wanted.ts'
-import { childKey, evaluationKey, type Base } from './working-set.ts'
+import { childKey, entryKey, evaluationKey, type Base } from './working-set.ts'
 
 /**
  * The rows that a flush reads before it folds anything. It walks through the known rows, and wants every row on the
@@ -122,6 +122,7 @@ export class Needs {
    */
   waits(task: TaskRow): void {
     this.budgetsFrom(task.budget)
+    if (task.account?.reserved !== undefined && task.stream !== null) this.clientOf(task.stream)
     if (task.waits === 0) return
     this.whole ??= new Set()
     this.visited ??= new Set()
@@ -281,11 +282,23 @@ export class Needs {
     if (!this.base.workersNamed.has(workerId)) this.want('workersNamed', workerId, workerId)
   }
 
+  /** The client of a stream, whose credits the end of a task changes. */
+  private clientOf(stream: number): void {
+    const row = this.base.streams.get(stream)
+    if (row !== undefined) this.client(row.client)
+  }
+
   /** All of them are known where there are shares. */
   client(name: string): void {
     if (this.base.clients.has(name)) return
     this.want('clients', name, name)
     this.want('counts', 'nextClient', 'nextClient')
+  }
+
+  /** The purchase of a client's key. */
+  entry(client: string, key: string): void {
+    const name = entryKey(client, key)
+    if (!this.base.entries.has(name)) this.want('entries', name, [client, key])
   }
 
   /** The evaluation of a key. */

@@ -42,6 +42,7 @@ const lifetimes: Readonly<Record<TableName, Lifetime>> = {
   budgets: 'lookedUp',
   parked: 'lookedUp',
   evaluations: 'lookedUp',
+  entries: 'lookedUp',
   circuits: 'kept',
   usages: 'kept',
   swarms: 'kept',

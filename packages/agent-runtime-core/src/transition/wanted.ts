@@ -4,6 +4,7 @@ import type { ChildRow } from '../child/row.ts'
 import type { EvaluationRow, ReputationRow } from '../evaluation/row.ts'
 import type { PerState, PrunablePart } from '../retention/row.ts'
 import type { History, MemoRow } from '../history/row.ts'
+import type { EntryRow } from '../ledger/row.ts'
 import type { LeaseRow } from '../lease/row.ts'
 import type { ScheduleRow } from '../schedule/row.ts'
 import type { ClientRow } from '../share/row.ts'
@@ -52,6 +53,8 @@ export interface Kinds {
   outputs: { name: number; found: readonly [task: number, chunks: number] }
   clients: { name: string; found: ClientRow }
   schedules: { name: string; found: ScheduleRow }
+  /** The purchase of a client's key. */
+  entries: { name: readonly [client: string, key: string]; found: EntryRow }
   evaluations: { name: readonly [agent: string, key: string]; found: EvaluationRow }
   /** Where an agent stands; undefined for one that was never evaluated. */
   reputations: { name: string; found: readonly [agent: string, row: ReputationRow | undefined] }

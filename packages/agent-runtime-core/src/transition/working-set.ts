@@ -13,6 +13,7 @@ import type { ChildRow } from '../child/row.ts'
 import type { CircuitRow } from '../route/row.ts'
 import type { ClientRow } from '../share/row.ts'
 import type { EvaluationRow, ReputationRow } from '../evaluation/row.ts'
+import type { EntryRow } from '../ledger/row.ts'
 import type { EventRow } from '../event/row.ts'
 import type { History } from '../history/row.ts'
 import type { KeyRow } from '../submit/row.ts'
@@ -101,6 +102,8 @@ export interface Base {
    */
   readonly evaluations: ReadonlyMap<string, EvaluationRow>
   readonly agentCount: number
+  /** The purchases whose keys an operation names, by {@link entryKey}. */
+  readonly entries: ReadonlyMap<string, EntryRow>
   /** All there are, each of the three. */
   readonly circuits: ReadonlyMap<string, CircuitRow>
   readonly usages: ReadonlyMap<number, UsageRow>
@@ -174,6 +177,9 @@ export class WorkingSet {
   /** The new evaluations, in order. */
   readonly evaluations: EvaluationRow[] = []
   readonly evaluationKeys: Rows<string, EvaluationRow>
+  /** The new entries of ledgers, in order, and the clients whose earlier entries go. */
+  ledger: EntryRow[] = []
+  readonly closedLedgers = new Set<string>()
   readonly circuits: Rows<string, CircuitRow, undefined>
   readonly usages: Rows<number, UsageRow, undefined>
   readonly swarms: Rows<string, SwarmRow, undefined>
@@ -280,7 +286,7 @@ export class WorkingSet {
   client(name: string): ClientRow {
     const known = this.clients.get(name)
     if (known !== undefined) return known
-    const row = newClient(this.nextClient++, name)
+    const row = newClient(this.nextClient++, name, this.config.shares?.startCredits)
     this.newClients += 1
     this.clients.put(name, row)
     return row
@@ -292,6 +298,29 @@ export class WorkingSet {
   dropClient(name: string): void {
     this.clients.drop(name)
     this.newClients -= 1
+    this.ledger = this.ledger.filter(({ client }) => client !== name)
+    this.closedLedgers.add(name)
+  }
+  /** The facts about a client have changed. */
+  putClient(after: ClientRow, before: ClientRow): void {
+    if (this.shares === undefined) this.clients.put(after.name, after)
+    else this.shares.putClient(after, before)
+  }
+
+  addEntry(row: EntryRow): void {
+    this.ledger.push(row)
+  }
+  /** The entry that was added last. */
+  get lastEntry(): EntryRow {
+    const row = this.ledger.at(-1)
+    if (row === undefined) throw new Error('no entry was added')
+    return row
+  }
+  /** The purchase of a client's key. */
+  entry(client: string, key: string): EntryRow | undefined {
+    const own = this.ledger.find((row) => row.client === client && row.key === key)
+    if (own !== undefined || this.closedLedgers.has(client)) return own
+    return this.base.entries.get(entryKey(client, key))
   }
 
   /** The streams of a client, open or not. */
@@ -602,6 +631,11 @@ export function storedText({ task, seq, value }: SignalRow): string {
 /** The name of a child's row. */
 export function childKey(parent: number, key: string): string {
   return `${parent}:${key}`
+}
+
+/** The name of a purchase that has a key. */
+export function entryKey(client: string, key: string): string {
+  return JSON.stringify([client, key])
 }
 
 /** The name of an evaluation that has a key. */

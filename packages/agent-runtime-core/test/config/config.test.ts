@@ -224,7 +224,8 @@ describe('parseExecutionConfig', () => {
     expect(problemsOf(input)).toStrictEqual([{ path, allowed, given }])
   })
 
-  const shares = 'tierPolicy, keying, placement, ledger, reputationBeta, exploration'
+  const shares =
+    'tierPolicy, keying, placement, ledger, outOfCredits, startCredits, reputationBeta, exploration'
   const quotas = 'models, tools, clients, labels, defaults, windowMs'
   const limits = 'maxInFlight, perWindow, tokensPerWindow, onExceeded'
   test.each<[input: unknown, path: string, known: string]>([

@@ -21,6 +21,8 @@ const record = {
   tier: 'marketplace',
   virtualTime: 0,
   spent: 0,
+  reserved: 0,
+  entries: 0,
   queued: 0,
   running: 0,
 }
@@ -32,6 +34,8 @@ test('a client as a person reads it: amounts that are kept in millionths are rep
     time: 2.5 * MICRO,
     floor: 9,
     spent: 3.5 * MICRO,
+    reserved: 0.5 * MICRO,
+    entries: 6,
     queued: 4,
     running: 5,
   }
@@ -41,6 +45,8 @@ test('a client as a person reads it: amounts that are kept in millionths are rep
     tier: 'marketplace',
     virtualTime: 2.5,
     spent: 3.5,
+    reserved: 0.5,
+    entries: 6,
     queued: 4,
     running: 5,
   })

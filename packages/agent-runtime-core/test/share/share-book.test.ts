@@ -413,6 +413,8 @@ describe('the known clients', () => {
       time: 0,
       floor: 0,
       spent: 0,
+      reserved: 0,
+      entries: 0,
       queued: 0,
       running: 0,
       pool: OPEN,

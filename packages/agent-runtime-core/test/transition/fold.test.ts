@@ -227,6 +227,11 @@ const operations: {
   triggerSchedule: [{ name: 'tidy' }, scheduled, { accepted: true }, 'task.queued'],
   putClient: [{ name: 'ada', credits: 5 }, {}, { as: 'put', client: { credits: 5 } }],
   removeClient: [{ name: 'ada' }, { clients: new Map([['ada', newClient(1, 'ada')]]) }, { as: 'removed' }],
+  purchaseCredits: [
+    { name: 'ada', amount: 5 },
+    {},
+    { as: 'purchased', entry: { amount: 5, credits: 1_005 } },
+  ],
   evaluate: [
     { agentId: 'a', domain: 'default', weights: domainWeights.default, scores, missing: [] },
     {},

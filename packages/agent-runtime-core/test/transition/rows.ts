@@ -72,6 +72,7 @@ export function workingSet(
     workers: byId(workers),
     workersNamed: new Map(),
     quotas: new Map(),
+    entries: new Map(),
     keys: new Map(),
     explicitIds: new Map(),
     heads: new Map(),

@@ -322,6 +322,12 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     tier: z.enum(clientTiers).optional(),
   },
   removeClient: { name: client },
+  purchaseCredits: {
+    name: client,
+    amount: amount.positive({ error: 'more than 0' }).max(1e9, { error: 'at most 1e9' }),
+    key: name.optional(),
+    note: name.optional(),
+  },
   evaluate: {
     agentId: name,
     domain: name,
@@ -414,6 +420,7 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
     } satisfies Shape<ScheduleFilter>),
   },
   clients: { name: text.optional(), after: text.optional(), limit: page.optional() },
+  ledger: { name: text, after: whole.optional(), limit: page.optional() },
   reputation: { agentId: text },
   evaluations: { agentId: text, limit: page, before: whole.optional() },
   similar: { agentId: text, weights: scores, limit: page },

@@ -2,6 +2,7 @@ import { type ShareTree } from '@ku0/agent-runtime-core'
 import {
   gone,
   childKey,
+  entryKey,
   evaluationKey,
   isOwn,
   mergeHeads,
@@ -14,6 +15,7 @@ import {
   type ChildRow,
   type CircuitRow,
   type ClientRow,
+  type EntryRow,
   type EvaluationRow,
   type Counted,
   type Duties,
@@ -105,6 +107,7 @@ export class Cache implements Base {
   budgetAt: number | undefined
   scheduleCount = 0
   readonly evaluations = new Map<string, EvaluationRow>()
+  readonly entries = new Map<string, EntryRow>()
   agentCount = 0
   /** When the first schedule that is not paused is due. */
   scheduleAt: number | undefined
@@ -176,6 +179,8 @@ export class Cache implements Base {
     for (const [task, chunks] of loaded.outputs ?? none) this.outputs.set(task, chunks)
     for (const row of loaded.clients ?? none) this.clients.set(row.name, row)
     for (const row of loaded.schedules ?? none) this.schedules.set(row.name, row)
+    for (const row of loaded.entries ?? none)
+      if (row.key !== null) this.entries.set(entryKey(row.client, row.key), row)
     for (const row of loaded.evaluations ?? none)
       if (row.key !== null) this.evaluations.set(evaluationKey(row.agent, row.key), row)
     for (const [agent, row] of loaded.reputations ?? none) {

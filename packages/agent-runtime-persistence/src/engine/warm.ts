@@ -45,7 +45,7 @@ function warmShares(cache: Cache, { clients, runningByStream, next }: Kept, conf
   for (const client of clients) cache.clients.set(client.name, client)
   const running = new Map(runningByStream)
   for (const { id, client: name, depth } of cache.streams.values()) {
-    const known = cache.clients.get(name) ?? newClient(cache.next.client++, name)
+    const known = cache.clients.get(name) ?? newClient(cache.next.client++, name, config.startCredits)
     const inUse = running.get(id) ?? 0
     if (depth + inUse === 0) continue
     cache.clients.set(name, { ...known, queued: known.queued + depth, running: known.running + inUse })

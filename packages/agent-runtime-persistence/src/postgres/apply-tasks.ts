@@ -35,6 +35,8 @@ export function clientsOf({ clients, base }: WorkingSet, commit: number): Statem
         row.floor,
         row.spent,
         commit,
+        row.reserved,
+        row.entries,
       ])
   const counted = statement(
     "UPDATE meta SET value = (value::bigint + $1::bigint)::text WHERE key = 'clients_removed'",
@@ -48,7 +50,8 @@ export function clientsOf({ clients, base }: WorkingSet, commit: number): Statem
       'client',
       rows,
       `ON CONFLICT (name) DO UPDATE SET credits = excluded.credits, tier = excluded.tier, time = excluded.time,
-         floor = excluded.floor, spent = excluded.spent, changed = excluded.changed`,
+         floor = excluded.floor, spent = excluded.spent, changed = excluded.changed, reserved = excluded.reserved,
+         entries = excluded.entries`,
     ),
   ]
 }
@@ -61,6 +64,8 @@ function isChanged(before: ClientRow | undefined, row: ClientRow): boolean {
     before.floor !== row.floor ||
     before.credits !== row.credits ||
     before.spent !== row.spent ||
+    before.reserved !== row.reserved ||
+    before.entries !== row.entries ||
     before.tier !== row.tier
   )
 }

@@ -1,4 +1,4 @@
-import { canonical, circuitStates, dimensions, type Scores } from '@ku0/agent-runtime-core'
+import { canonical, circuitStates, dimensions, entryKinds, type Scores } from '@ku0/agent-runtime-core'
 import type { WorkingSet } from '@ku0/agent-runtime-core/transition'
 import type { Statement } from './batch.ts'
 import { deleted, inserted, put, type Row } from './write.ts'
@@ -76,6 +76,33 @@ export function evaluationsOf(ws: WorkingSet): Statement[] {
     ...inserted('evaluation', rows),
     ...put('reputation', ['agent'], standing),
     ...deleted('evaluation', ['agent', 'seq'], excess, '<='),
+  ]
+}
+
+/** The entries of a client that was removed go with it. */
+export function ledgerOf({ ledger, closedLedgers }: WorkingSet): Statement[] {
+  return [
+    ...deleted(
+      'ledger',
+      ['client'],
+      Array.from(closedLedgers, (name) => [name]),
+    ),
+    ...inserted(
+      'ledger',
+      ledger.map((it) => [
+        it.client,
+        it.seq,
+        it.at,
+        entryKinds.indexOf(it.kind),
+        it.amount,
+        it.held,
+        it.credits,
+        it.reserved,
+        it.task,
+        it.key,
+        it.note,
+      ]),
+    ),
   ]
 }
 

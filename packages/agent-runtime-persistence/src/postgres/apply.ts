@@ -2,7 +2,7 @@ import { canonical } from '@ku0/agent-runtime-core'
 import { workerFlags, type WorkingSet } from '@ku0/agent-runtime-core/transition'
 import { clientsOf, leasesOf, streamsOf, tasksOf } from './apply-tasks.ts'
 import { childrenOf, signalsOf, waitsOf } from './apply-waits.ts'
-import { evaluationsOf, workOf } from './apply-work.ts'
+import { evaluationsOf, ledgerOf, workOf } from './apply-work.ts'
 import type { Statement } from './batch.ts'
 import { prunedTasksOf } from './prune.ts'
 import { deleted, inserted, put, type Row, statement } from './write.ts'
@@ -70,6 +70,7 @@ export function statementsOf(ws: WorkingSet, commit: number): readonly Statement
       ]),
     ),
     ...evaluationsOf(ws),
+    ...ledgerOf(ws),
     ...prunedOf(ws, commit),
     ...prunedTasksOf(ws, commit),
     ...totalsOf(ws),

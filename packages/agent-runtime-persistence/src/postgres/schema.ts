@@ -373,6 +373,26 @@ ALTER TABLE head ADD COLUMN untold bigint NOT NULL DEFAULT 0;
 -- The settings of its task types that each worker knows.
 ALTER TABLE worker ADD COLUMN settings text COLLATE "C";
 `,
+  `
+-- The credits of clients, entry by entry.
+ALTER TABLE client ADD COLUMN reserved bigint NOT NULL DEFAULT 0;
+ALTER TABLE client ADD COLUMN entries bigint NOT NULL DEFAULT 0;
+CREATE TABLE ledger (
+  client text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL CHECK (seq >= 1),
+  at bigint NOT NULL,
+  kind bigint NOT NULL CHECK (kind BETWEEN 0 AND 5),
+  amount bigint NOT NULL,
+  held bigint NOT NULL,
+  credits bigint NOT NULL,
+  reserved bigint NOT NULL,
+  task bigint,
+  key text COLLATE "C",
+  note text COLLATE "C",
+  PRIMARY KEY (client, seq)
+);
+CREATE UNIQUE INDEX ledger_key ON ledger (client, key) WHERE key IS NOT NULL;
+`,
 ]
 
 /** The version this code writes and understands. */

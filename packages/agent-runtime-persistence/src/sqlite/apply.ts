@@ -22,6 +22,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { RunResult } from 'better-sqlite3'
 import { prepareEvaluationApply } from './evaluations.ts'
+import { prepareLedgerApply } from './ledger.ts'
 import { prepareInsert } from './insert.ts'
 import { preparePrune } from './prune.ts'
 import type { Statements } from './statements.ts'
@@ -75,9 +76,10 @@ export function prepareApply(db: Statements) {
     'UPDATE stream SET depth = ?, delayed = ?, head = ?, place = ?, changed = ? WHERE id = ?',
   )
   // By its name: a number that another client has is a fault, and takes nobody's row.
-  const putClient = db.prepare(`INSERT INTO client VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  const putClient = db.prepare(`INSERT INTO client VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET credits = excluded.credits, tier = excluded.tier, time = excluded.time,
-      floor = excluded.floor, spent = excluded.spent, changed = excluded.changed`)
+      floor = excluded.floor, spent = excluded.spent, changed = excluded.changed, reserved = excluded.reserved,
+      entries = excluded.entries`)
   const deleteClient = db.prepare('DELETE FROM client WHERE name = ?')
   const countRemoval = db.prepare("UPDATE meta SET value = value + 1 WHERE key = 'clients_removed'")
   const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
@@ -105,6 +107,7 @@ export function prepareApply(db: Statements) {
     .prepare<[number], number>('SELECT id FROM task WHERE state = 6 ORDER BY id LIMIT ? + 0')
     .pluck()
   const applyEvaluations = prepareEvaluationApply(db)
+  const applyLedger = prepareLedgerApply(db)
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
   const deleteEvents = db.prepare('DELETE FROM event WHERE task = ?')
   const keepHash = db.prepare('INSERT INTO pruned SELECT task, hash, ? FROM event WHERE task = ? AND seq = 1')
@@ -147,6 +150,8 @@ export function prepareApply(db: Statements) {
           row.floor,
           row.spent,
           commit,
+          row.reserved,
+          row.entries,
         )
     for (const row of ws.tasks.changed.values()) writeTask(ws.base, row)
     for (const row of ws.leases.changed.values()) writeLease(ws.base, row)
@@ -189,6 +194,7 @@ export function prepareApply(db: Statements) {
         row.settings === undefined ? null : JSON.stringify(row.settings),
       )
     applyEvaluations(ws)
+    applyLedger(ws)
     pruneRejected(ws, commit)
     prune(ws, commit)
     if (ws.totals !== ws.base.totals) {
@@ -428,6 +434,8 @@ function isChanged(before: ClientRow | undefined, row: ClientRow): boolean {
     before.floor !== row.floor ||
     before.credits !== row.credits ||
     before.spent !== row.spent ||
+    before.reserved !== row.reserved ||
+    before.entries !== row.entries ||
     before.tier !== row.tier
   )
 }

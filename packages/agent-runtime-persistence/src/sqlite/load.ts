@@ -40,6 +40,7 @@ import {
   readWorkerFlags,
 } from '@ku0/agent-runtime-core/transition'
 import { prepareEvaluationLoad } from './evaluations.ts'
+import { prepareLedgerLoad } from './ledger.ts'
 import { lineKey } from './line-key.ts'
 import { listed, type RowOf, type StoreTables, type TableName } from './columns.ts'
 import type { Queries } from '../views/queries.ts'
@@ -276,6 +277,7 @@ export function prepareLoad(db: Queries) {
     nextSchedule: () => nextSchedule.get() ?? undefined,
     scheduleCount: () => scheduleCount.get() ?? 0,
     evaluations: prepareEvaluationLoad(db),
+    ledger: prepareLedgerLoad(db),
     budget: (taskId: number) => one(budget.get(taskId), budgetOf),
     budgetsDue: (at: number, limit: number) => budgetsDue.all(at, limit).map(budgetOf),
     nextBudget: () => nextBudget.get() ?? undefined,
@@ -436,7 +438,8 @@ function streamOf(row: RowOf<'stream'>): StreamRow {
   return { id, key, laneRank, type, quotaKeys: keys, depth, delayed, client, group, head, place }
 }
 
-function clientOf([id, name, credits, tier, time, floor, spent]: RowOf<'client'>): ClientRow {
+function clientOf(row: RowOf<'client'>): ClientRow {
+  const [id, name, credits, tier, time, floor, spent, , reserved, entries] = row
   return {
     id,
     name,
@@ -445,6 +448,8 @@ function clientOf([id, name, credits, tier, time, floor, spent]: RowOf<'client'>
     time,
     floor,
     spent,
+    reserved,
+    entries,
     queued: 0,
     running: 0,
     pool: OPEN,

@@ -399,6 +399,26 @@ INSERT INTO meta VALUES ('journal_base', '0:' || lower(hex(zeroblob(32))));
   `
 ALTER TABLE worker ADD COLUMN settings TEXT;
 `,
+  // The credits of clients, entry by entry.
+  `
+ALTER TABLE client ADD COLUMN reserved INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE client ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE ledger (
+  client TEXT NOT NULL,
+  seq INTEGER NOT NULL CHECK (seq >= 1),
+  at INTEGER NOT NULL,
+  kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 5),
+  amount INTEGER NOT NULL,
+  held INTEGER NOT NULL,
+  credits INTEGER NOT NULL,
+  reserved INTEGER NOT NULL,
+  task INTEGER,
+  key TEXT,
+  note TEXT,
+  PRIMARY KEY (client, seq)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX ledger_key ON ledger (client, key) WHERE key IS NOT NULL;
+`,
 ]
 
 /** The version this code writes and understands. */

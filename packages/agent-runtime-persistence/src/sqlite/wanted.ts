@@ -47,6 +47,7 @@ export function prepareWanted(tables: StoredTables, far?: Gather): (wanted: Want
     outputs: (task) => [[task, load.outputs(task)]],
     clients: (name) => some(load.client(name)),
     schedules: (name) => some(load.schedule(name)),
+    entries: ([client, key]) => some(load.ledger.byKey(client, key)),
     evaluations: ([agent, key]) => some(load.evaluations.byKey(agent, key)),
     reputations: (agent) => [[agent, load.evaluations.reputation(agent)]],
     workersNamed: (workerId) => [[workerId, load.workersNamed(workerId)]],

@@ -3,7 +3,6 @@ import {
   aheadByShares,
   agedRank,
   clientTiers,
-  defaultCredits,
   effectiveWeight,
   type Lane,
   lanes,
@@ -28,6 +27,8 @@ import {
 import {
   pausesIn,
   toReserve,
+  wantsCredits,
+  type AccountRow,
   type ClientRow,
   type Instant,
   type QuotaRow,
@@ -100,6 +101,12 @@ export function prepareQueueView(
     )
     .pluck()
 
+  const accountOfFirst = db
+    .prepare<[number], string | null>(
+      'SELECT account FROM task WHERE stream = ? AND state = 0 AND due_at IS NULL ORDER BY id LIMIT 1',
+    )
+    .pluck()
+
   return function view() {
     const { at, leaseAt } = now()
     const fromCrashes = suspectFrom(config.maxCrashes)
@@ -143,6 +150,18 @@ export function prepareQueueView(
       return (crashesOfFirst.get(stream.id) ?? 0) >= fromCrashes
     }
 
+    /** Why a stream waits for credits of its client. */
+    function creditsWanted({ id, client: name }: StreamRow): string | undefined {
+      const { shares } = config
+      if (shares === undefined || shares.outOfCredits === 'run') return undefined
+      const text = accountOfFirst.get(id) ?? null
+      const account = text === null ? null : (JSON.parse(text) as AccountRow)
+      const credits = load.client(name)?.credits ?? shares.startCredits * MICRO
+      if (!wantsCredits(shares, credits, account)) return undefined
+      const whose = name === '' ? 'the client without a name' : `client ${name}`
+      return `${whose} has ${credits / MICRO} credits, and the task that comes next in its queue is estimated to cost ${(account?.cost ?? MICRO) / MICRO}; buy credits with credits.purchase`
+    }
+
     function obstacle(stream: StreamRow, task: Pick<TaskRow, 'fence' | 'tokens'>): Obstacle | undefined {
       const { type, laneRank, quotaKeys } = stream
       const pause = pauseOf(pauses, { type, lane: lanes[laneRank] as Lane })
@@ -158,6 +177,8 @@ export function prepareQueueView(
             quota: quotaStateOf(config.quotaConfig, counters as QuotaRow, at),
           }
       }
+      const credits = creditsWanted(stream)
+      if (credits !== undefined) return { summary: credits, waitsFor: 'credits' }
       if (isQuarantined(stream))
         return {
           summary:
@@ -241,7 +262,7 @@ export function prepareQueueView(
       const costs = new Map(heads.all().map(({ id, account }) => [id, costIn(account)]))
       const increment = ({ id, client }: StreamRow): number => {
         const owner = rows.get(client)
-        const credits = owner?.credits ?? defaultCredits * MICRO
+        const credits = owner?.credits ?? shares.startCredits * MICRO
         const weight = owner === undefined ? tierWeights.marketplace : weightOf(owner)
         return shareIncrement(costs.get(id) ?? MICRO, credits, weight)
       }
@@ -328,6 +349,8 @@ export function prepareQueueView(
               startsInMs: Math.max(0, hindered.until - at),
               restsOn: { as: 'quota', key: hindered.quota.key },
             }
+      if (hindered?.waitsFor === 'credits')
+        return { startsInMs: null, restsOn: { as: 'nothing', because: 'no_credits' } }
       if (hindered?.waitsFor === 'suspect')
         return { startsInMs: null, restsOn: { as: 'nothing', because: 'other_tasks' } }
       const { starts, overMs } = startsOf(new Set(hands.map(({ workerId }) => workerId)))

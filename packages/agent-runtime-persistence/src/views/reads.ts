@@ -11,6 +11,7 @@ import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
 import { prepareBudgets } from './budgets.ts'
 import { prepareEvaluationReads } from '../sqlite/evaluations.ts'
+import { prepareLedgerReads } from '../sqlite/ledger.ts'
 import { memoTypes, noMemos, prepareMemos } from './memos.ts'
 import { prepareRoutes } from './routes.ts'
 import { prepareQueueView } from './queue-view.ts'
@@ -35,6 +36,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
 
   const approvals = prepareApprovals(db, tables, context.now)
   const evaluations = prepareEvaluationReads(db, tables)
+  const ledger = prepareLedgerReads(tables)
   const budgets = prepareBudgets(tables, context.now)
   const { find, nameOf, recordOf, leasesOf, page, idPage } = prepareTaskRecords(context, budgets)
   const { workers, stats, schedules, clients } = prepareStoreRecords(context)
@@ -109,6 +111,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return schedules(query.filter)
       case 'clients':
         return clients(query)
+      case 'ledger':
+        return ledger(query)
       case 'reputation':
       case 'evaluations':
       case 'similar':

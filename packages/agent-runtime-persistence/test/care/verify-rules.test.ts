@@ -138,7 +138,7 @@ describe('the counts of streams, shares and routes', () => {
       "UPDATE client SET spent = spent + 1 WHERE name = 'ada'",
       ['client ada, spent'],
     ],
-    ['who has spent it', "UPDATE client SET name = 'eve' WHERE name = 'ada'", ['client eve, spent']],
+    ['who has spent it', "UPDATE client SET name = 'bob' WHERE name = 'ada'", ['client bob, spent']],
     ['the route of a usage', "UPDATE usage SET route = 'frail'", ['usage of task 10, route']],
     [
       'the swarm of a usage',

@@ -13,6 +13,7 @@ export const parts = {
     'tokens of quotas',
     'quotas that a provider blocks',
     'fair shares',
+    'credits',
     'tasks that are often lost to crashes',
     'budgets',
   ],

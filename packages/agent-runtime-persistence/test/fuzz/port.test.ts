@@ -256,6 +256,8 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'startChild restart': mostly(values('permanent', 'transient', 'temporary')),
   'restartChild id': mostly(values('part', 'late')),
   'clients after': name,
+  'purchaseCredits amount': count,
+  'purchaseCredits note': name,
   'prune after': count,
   'prune excess': fields(
     { completed: count, failed: count, canceled: count },

@@ -67,6 +67,7 @@ export class SharesOracle {
     if (known !== undefined) return known
     const client: OracleClient = {
       ...newModelClient(name),
+      credits: this.shares.startCredits * 1e6,
       pool: '',
       stalled: false,
       written: 0,
@@ -80,7 +81,7 @@ export class SharesOracle {
     const keys = [`client:${name}`, ...(model === undefined ? [] : [`model:${model}`])].filter(
       (key) => this.quotas[key] !== undefined,
     )
-    this.arrive(client, keys)
+    this.arrive(client, keys, { charge: undefined, cost: cost * 1e6 })
     this.tasks.push({
       sequence,
       client,
@@ -93,6 +94,21 @@ export class SharesOracle {
       charge: undefined,
       used: 0,
     })
+    this.claim()
+  }
+
+  /** What its tasks that have started and are not over hold. */
+  reserved({ name }: OracleClient): number {
+    const held = this.tasks.filter(
+      ({ client, charge, state }) => client.name === name && charge !== undefined && state !== 'over',
+    )
+    return this.shares.ledger ? held.reduce((sum, { cost }) => sum + cost, 0) : 0
+  }
+
+  buy(name: string, amount: number): void {
+    const client = this.client(name)
+    client.credits += amount * 1e6
+    client.written = client.time
     this.claim()
   }
 
@@ -112,7 +128,7 @@ export class SharesOracle {
   }
 
   requeue(task: OracleTask): void {
-    this.arrive(task.client, task.keys)
+    this.arrive(task.client, task.keys, task)
     const again: OracleTask = {
       ...task,
       state: 'queued',
@@ -145,7 +161,7 @@ export class SharesOracle {
     while (this.slots > 0) {
       const next = this.next(leftOut)
       if (next === undefined) break
-      if (!this.hasRoom(next.keys)) leftOut.add(streamOf(next))
+      if (!this.mayStart(next)) leftOut.add(streamOf(next))
       else if (!this.release(next.client)) this.start(next)
     }
     this.holdBack(leftOut)
@@ -200,6 +216,25 @@ export class SharesOracle {
     })
   }
 
+  /** Whether quotas have room for a task, and its client has the credits. */
+  private mayStart({
+    keys,
+    charge,
+    cost,
+    client,
+  }: Pick<OracleTask, 'keys' | 'charge' | 'cost' | 'client'>): boolean {
+    const isShort = charge === undefined && client.credits < cost
+    return this.hasRoom(keys) && !(isShort && this.shares.outOfCredits !== 'run')
+  }
+
+  /** The first of each stream of a client. */
+  private headsOf(client: OracleClient): OracleTask[] {
+    const heads = new Map<string, OracleTask>()
+    for (const task of this.queuedOf(client).toSorted((a, b) => a.sequence - b.sequence))
+      if (!heads.has(streamOf(task))) heads.set(streamOf(task), task)
+    return [...heads.values()]
+  }
+
   private windowOf(key: string): { start: number; count: number } {
     const start = Math.floor((this.startedAt + this.now) / windowMs)
     const known = this.windows.get(key)
@@ -229,7 +264,7 @@ export class SharesOracle {
       if (client.pool !== '' && !pools.has(client.pool)) this.held.add(client.pool)
     for (const task of queued.filter((it) => leftOut.has(streamOf(it)))) {
       if (task.client.stalled || !this.hasRoom(shared(task.keys))) continue
-      if (this.queuedOf(task.client).some(({ keys }) => this.hasRoom(keys))) continue
+      if (this.headsOf(task.client).some((head) => this.mayStart(head))) continue
       task.client.stalled = true
       task.client.written = task.client.time
     }
@@ -294,12 +329,16 @@ export class SharesOracle {
     return this.shares.tierPolicy === 'weighted' ? 0 : clientTiers.indexOf(tier)
   }
 
-  private arrive(client: OracleClient, keys: readonly string[]): void {
+  private arrive(
+    client: OracleClient,
+    keys: readonly string[],
+    task: Pick<OracleTask, 'charge' | 'cost'>,
+  ): void {
     const queued = this.queuedOf(client)
     if (queued.length === 0) {
       this.moveOn(this.poolOf([keys]))
       this.begin(client, this.poolOf([keys]))
-    } else if (client.stalled && this.hasRoom(keys)) this.begin(client, client.pool)
+    } else if (client.stalled && this.mayStart({ ...task, keys, client })) this.begin(client, client.pool)
     this.join(client, this.poolOf([...queued.map((it) => it.keys), keys]))
     client.written = client.time
   }

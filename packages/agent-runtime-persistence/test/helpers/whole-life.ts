@@ -87,6 +87,7 @@ export async function live(path: string): Promise<StoreSnapshot> {
     const scores = Object.fromEntries(dimensions.map((dimension) => [dimension, value])) as Scores
     await scene.write({ kind: 'evaluate', agentId: 'ada', ...judgement, scores })
   }
+  await scene.write({ kind: 'purchaseCredits', name: 'eve', amount: 5, key: 'order', note: 'invoice' })
   const swarm = { route: 'work', terms: termsOf(), maxAgents: 1, sharedBudget: {}, threshold: 0.8 }
   await scene.write({ kind: 'putSwarm', name: 's', terms: swarm })
   await hold(scene, { swarm: 's', agent: 'one' })

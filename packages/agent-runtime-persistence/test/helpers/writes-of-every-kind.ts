@@ -365,6 +365,13 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
       answer: { as: 'put', client: { credits: 5, queued: 1 } },
     }
   },
+  purchaseCredits: async (scene) => {
+    await scene.accepted({ client: 'ada' })
+    return {
+      write: { kind: 'purchaseCredits', name: 'ada', amount: 5, key: 'order 1', note: 'invoice 7' },
+      answer: { as: 'purchased', deduplicated: false, entry: { amount: 5, key: 'order 1' } },
+    }
+  },
   removeClient: async (scene) => {
     await scene.settle(await scene.running({ client: 'ada' }))
     return { write: { kind: 'removeClient', name: 'ada' }, answer: { as: 'removed' } }

@@ -7,7 +7,7 @@ import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
-import { openStore } from '../../src/index.ts'
+import { openStore, verifyStore } from '../../src/index.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 import { type OracleTask, SharesOracle } from '../helpers/shares-oracle.ts'
 
@@ -31,6 +31,15 @@ const move = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant('release'), fc.nat(9)) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('cancel'), fc.nat(30)) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('set'), name, fc.constantFrom(0.5, 500, 4_000), fc.nat(1)) },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(
+      fc.constant('buy'),
+      name,
+      fc.constantFrom(1, 0.5, 12),
+      fc.constantFrom('', '', 'k', 'l'),
+    ),
+  },
   { weight: 1, arbitrary: fc.tuple(fc.constant('advance'), fc.constantFrom(400, 1_000, 2_500, 60_000)) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('restart')) },
 )
@@ -40,12 +49,16 @@ const limits = {
   'client:a': { perWindow: 5 },
   'client:b': { maxInFlight: 1 },
 }
-const settings = fc.record({
-  tierPolicy: fc.constantFrom('strict', 'weighted'),
-  keying: fc.constantFrom('dispatch', 'dispatch', 'enqueue'),
-  placement: fc.constantFrom('floor', 'floor', 'zero'),
-  ledger: fc.boolean(),
-})
+const settings = fc
+  .record({
+    tierPolicy: fc.constantFrom('strict', 'weighted'),
+    keying: fc.constantFrom('dispatch', 'dispatch', 'enqueue'),
+    placement: fc.constantFrom('floor', 'floor', 'zero'),
+    ledger: fc.boolean(),
+    startCredits: fc.constantFrom(1_000, 20),
+    outOfCredits: fc.constantFrom('run', 'park'),
+  })
+  .map(({ outOfCredits, ...it }) => ({ ...it, outOfCredits: it.ledger ? outOfCredits : 'run' }))
 
 type Move = readonly [string, ...(string | number)[]]
 
@@ -68,6 +81,8 @@ class Life {
   heard = 0
   private other: Scene | undefined
   private calls = 0
+  /** Amounts by client and key. */
+  private readonly bought = new Map<string, number>()
   private readonly isShared: boolean
 
   constructor(path: string, given: object, { agingMs, isShared, hasQuotas }: LifeSettings) {
@@ -148,7 +163,7 @@ class Life {
     const count = (client: string, state: OracleTask['state']) =>
       tasks.filter((task) => task.client.name === client && task.state === state).length
     assert.deepEqual(
-      await this.scene.read({ kind: 'clients', limit: 10 }),
+      (await this.scene.read({ kind: 'clients', limit: 10 })).map((it) => ({ ...it, entries: 0 })),
       [...this.oracle.clients.values()]
         .toSorted((a, b) => (a.name < b.name ? -1 : 1))
         .map((it) => ({
@@ -157,6 +172,8 @@ class Life {
           tier: it.tier,
           virtualTime: it.written / 1e6,
           spent: it.spent / 1e6,
+          reserved: this.oracle.reserved(it) / 1e6,
+          entries: 0,
           queued: count(it.name, 'queued'),
           running: count(it.name, 'running'),
         })),
@@ -218,6 +235,24 @@ class Life {
         })
         return oracle.set(client, credits, tiers[tier])
       }
+      case 'buy': {
+        const [client, amount, key] = args as [string, number, string]
+        const before = this.bought.get(client + key)
+        const outcome = await this.caller.write({
+          kind: 'purchaseCredits',
+          name: client,
+          amount,
+          ...(key === '' ? {} : { key }),
+        })
+        if (before !== undefined) {
+          const expected = before === amount ? { as: 'purchased', deduplicated: true } : { as: 'conflict' }
+          assert.equal(outcome.as, expected.as)
+          return
+        }
+        assert.equal(outcome.as, 'purchased')
+        if (key !== '') this.bought.set(client + key, amount)
+        return oracle.buy(client, amount)
+      }
       case 'advance':
         await scene.jump(which)
         return oracle.advance(which)
@@ -275,6 +310,7 @@ describe('shares', () => {
           } finally {
             await life.close()
           }
+          assert.deepEqual((await verifyStore(`sqlite:${life.path}`)).faults, [])
           moved.pools += life.oracle.moved.pools
           moved.clients += life.oracle.moved.clients
         },

@@ -9,15 +9,17 @@ export async function compareShares(model: ReferenceModel, { scene }: Real): Pro
   const number = (name: string, holds: (task: ReferenceModel['tasks'][number]) => boolean) =>
     model.tasks.filter((task) => task.account.client === name && holds(task)).length
   assert.deepEqual(
-    await scene.read({ kind: 'clients', limit: 10 }),
+    (await scene.read({ kind: 'clients', limit: 10 })).map((it) => ({ ...it, entries: 0 })),
     [...model.shares.clients.values()]
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .map(({ name, credits, tier, time, spent }) => ({
+      .map(({ name, credits, tier, time, spent, reserved }) => ({
         name,
         credits: credits / 1e6,
         tier,
         virtualTime: time / 1e6,
         spent: spent / 1e6,
+        reserved: reserved / 1e6,
+        entries: 0,
         queued: number(name, ({ state, dueAt }) => state === 'queued' && dueAt === undefined),
         running: number(name, ({ state }) => state === 'running'),
       })),

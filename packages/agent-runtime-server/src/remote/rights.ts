@@ -47,6 +47,7 @@ export const writeRights: Readonly<Record<WriteKind, Scope | 'lease' | 'worker' 
   putSwarm: 'operate',
   closeSwarm: 'operate',
   putClient: 'admin',
+  purchaseCredits: 'admin',
   removeClient: 'admin',
   // It would live in the store's own process, which does not know when its caller dies.
   startLease: 'never',
@@ -75,6 +76,7 @@ export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read'>> = {
   taskIds: 'read',
   budgets: 'read',
   clients: 'read',
+  ledger: 'read',
   reputation: 'read',
   evaluations: 'read',
   similar: 'read',

@@ -19,6 +19,7 @@ import type {
 import type { Approvals } from './approvals.ts'
 import type { Budgets } from './budgets.ts'
 import type { Clients } from './clients.ts'
+import type { Credits } from './credits.ts'
 import type { Evaluations } from './evaluations.ts'
 import type { ChunkOf, Exchange, SignalInput, SignalNames } from './exchange.ts'
 import type { EventPattern, RuntimeEvent } from './events.ts'
@@ -49,6 +50,8 @@ export interface Client extends AsyncDisposable {
   readonly schedules: Schedules
   /** On whose account tasks run: `docs/shares.md`. */
   readonly clients: Clients
+  /** The credits of clients, and their ledgers: `docs/credits.md`. */
+  readonly credits: Credits
   /** How good agents are: `docs/evaluation.md`. */
   readonly evaluations: Evaluations
 

@@ -38,6 +38,7 @@ import type {
   QueueSelection,
 } from '../api/client.ts'
 import type { Clients } from '../api/clients.ts'
+import type { Credits } from '../api/credits.ts'
 import { TaskRejected } from '../api/errors.ts'
 import type { EvaluationSettings, Evaluations } from '../api/evaluations.ts'
 import type { RuntimeEvent } from '../api/events.ts'
@@ -68,6 +69,7 @@ import { approvalsOf } from './approvals.ts'
 import { budgetsOf } from './budgets.ts'
 import { cancelMany } from './cancel-many.ts'
 import { clientsOf } from './clients.ts'
+import { creditsOf } from './credits.ts'
 import { EvaluationBook } from './evaluations.ts'
 import { type Announce, Feed } from './feed.ts'
 import { followEvents, followOutput } from './follow.ts'
@@ -128,6 +130,7 @@ export class StoreClient implements Client {
   #supervisors: Supervisors | undefined
   #schedules: Schedules | undefined
   #clients: Clients | undefined
+  #credits: Credits | undefined
   #evaluations: Evaluations | undefined
   #closing: Promise<void> | undefined
 
@@ -199,6 +202,10 @@ export class StoreClient implements Client {
     return this.#supervisors
   }
 
+  get credits(): Credits {
+    this.#credits ??= creditsOf(this.#parts)
+    return this.#credits
+  }
   get clients(): Clients {
     this.#clients ??= clientsOf(this.#parts)
     return this.#clients

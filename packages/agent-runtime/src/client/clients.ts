@@ -60,7 +60,13 @@ export function clientsOf({
       const outcome = await store.write({ kind: 'removeClient', name })
       if (outcome.as !== 'busy') return outcome.as === 'removed'
       const { delayed } = outcome
-      const { queued, running } = outcome.client
+      const { queued, running, reserved } = outcome.client
+      if (queued + delayed + running === 0)
+        throw new RuntimeError(
+          'invalid_argument',
+          `client '${name}' has ${reserved} credits reserved for tasks that wait: remove it when they have ended`,
+          { details: { name, reserved } },
+        )
       throw new RuntimeError(
         'invalid_argument',
         `client '${name}' has ${queued} tasks queued, ${delayed} delayed and ${running} running: remove it when they have ended`,
@@ -76,7 +82,7 @@ const settingRules: Rules<ClientSettings> = {
 }
 
 /** The empty name is the client of all tasks that name none. */
-const clientRule: Rule = [
+export const clientRule: Rule = [
   "1 to 255 characters, no lone surrogates, or '' for tasks without a client",
   (value) => value === '' || isName(value),
 ]

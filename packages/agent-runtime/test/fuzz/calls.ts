@@ -548,6 +548,16 @@ export const doors: Readonly<Record<string, Door>> = {
     open: ({ runtime }, page: never) => runtime.clients.list(page),
   },
   'clients.remove': { given: [name], open: ({ runtime }, it: never) => runtime.clients.remove(it) },
+  'credits.purchase': {
+    given: [name, count, fields({ key: name, note: name })],
+    open: ({ runtime }, it: never, amount: never, options: never) =>
+      runtime.credits.purchase(it, amount, options),
+  },
+  'credits.balance': { given: [name], open: ({ runtime }, it: never) => runtime.credits.balance(it) },
+  'credits.entries': {
+    given: [name, fields({ after: count, limit: count })],
+    open: ({ runtime }, it: never, page: never) => runtime.credits.entries(it, page),
+  },
   'evaluations.record': {
     given: [
       name,

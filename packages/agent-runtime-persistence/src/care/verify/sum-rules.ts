@@ -203,6 +203,21 @@ export function checkCounters(db: Db, load: Load, faults: Faults): void {
   for (const [key, holders] of held)
     if (holders.queued + holders.running > 0) faults.add('sum', `quota ${key}`, holders, 'no row')
 
+  const reserved = new Map(
+    db
+      .prepare<[], [string, number]>(
+        "SELECT stream.client, sum(task.account ->> '$.reserved') FROM task JOIN stream ON stream.id = task.stream WHERE task.account IS NOT NULL AND task.state < 3 GROUP BY stream.client",
+      )
+      .raw()
+      .all(),
+  )
+  for (const { name, reserved: kept } of load.clients()) {
+    sum(`client ${name}, reserved`, reserved.get(name) ?? 0, kept)
+    reserved.delete(name)
+  }
+  for (const [name, amount] of reserved)
+    if (amount > 0) faults.add('sum', `client ${name}`, `${amount} reserved`, 'no row')
+
   const totals = load.totals()
   sum('totals, running', count('SELECT count(*) FROM lease WHERE state = 0'), totals.running)
   sum('totals, waiting', count(`SELECT count(*) FROM task WHERE ${WAITING_BY_INDEX}`), totals.waiting)

@@ -214,6 +214,8 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
     faults.same(`task ${row.id}, cost`, Math.round((cost ?? 1) * MICRO), account.cost)
     const used = account.used === null ? undefined : usageOf(account.used)
     faults.same(`task ${row.id}, used`, textOf(told['used']), textOf(used))
+    const reserved = starts.find(({ it }) => it['reserved'] !== undefined)?.it['reserved']
+    faults.same(`task ${row.id}, reserved`, reserved, account.reserved)
     const charge = starts.find(({ it }) => it['charge'] !== undefined)?.it['charge']
     faults.same(`task ${row.id}, charge`, charge, account.charge)
     for (const time of [account.place ?? 0, account.reservedAt ?? 0])

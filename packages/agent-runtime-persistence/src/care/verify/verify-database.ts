@@ -13,6 +13,7 @@ import { brokenChecks, checksIn } from './check-rules.ts'
 import { Faults } from './faults.ts'
 import { checkForms } from './form-rules.ts'
 import { commitsOf, JournalWalk } from './journal-rules.ts'
+import { checkLedgers } from './ledger-rules.ts'
 import { checkMeta } from './meta-rules.ts'
 import { checkEvaluations, checkOwners, checkRecords } from './record-rules.ts'
 import { checkCounters, compareSpent, compareSums, readSpent, readSums, type Sums } from './sum-rules.ts'
@@ -92,6 +93,7 @@ export function* verifyDatabase({
     yield
     slice(() => faults.reading('records', () => checkRecords(db, load, faults)))
     yield* checkEvaluations(db, faults, slice)
+    yield* checkLedgers(db, faults, slice)
     yield* checkJournal(before, after)
   }
 

@@ -1,0 +1,256 @@
+import type { Claim, Submission, UsageSum, Write } from '@ku0/agent-runtime-core'
+import type { Scene } from './scene.ts'
+import type { SceneOptions, Suite } from './suite.ts'
+
+const ledger = (settings: object = {}): SceneOptions => ({
+  config: { shares: { ledger: true, ...settings } },
+})
+const selling = ledger({ outOfCredits: 'park', startCredits: 0 })
+
+/** The ledger of clients' credits. */
+export function credits({ rule, expect }: Suite): void {
+  const buy = (scene: Scene, amount: number, more: Partial<Write<'purchaseCredits'>> = {}) =>
+    scene.write({ kind: 'purchaseCredits', name: 'ada', amount, ...more })
+  const standing = async (scene: Scene) => {
+    const [found] = await scene.read({ kind: 'clients', name: 'ada' })
+    return found
+  }
+  const entries = (scene: Scene, after?: number, limit?: number) =>
+    scene.read({
+      kind: 'ledger',
+      name: 'ada',
+      ...(after === undefined ? {} : { after }),
+      ...(limit === undefined ? {} : { limit }),
+    })
+  /** The kinds of the entries, each with its changes. */
+  const told = async (scene: Scene) =>
+    (await entries(scene)).map(({ kind, amount, held }) => [kind, amount, held])
+  const complete = (scene: Scene, { leaseId }: Pick<Claim, 'leaseId'>, cost = 0) => {
+    const charged: UsageSum = { tokens: 0, money: 0, cost: cost * 1e6 }
+    return scene.write({
+      kind: 'settle',
+      leaseId,
+      settlement: { as: 'completed', output: 'null' },
+      ...(cost === 0 ? {} : { charged }),
+    })
+  }
+  const mine = (cost: number, more: Partial<Submission> = {}) => ({ client: 'ada', cost, ...more })
+
+  rule(
+    '11.8 a purchase adds credits and stands in the ledger with its key and note',
+    async (scene) => {
+      const at = scene.now
+      const outcome = await buy(scene, 40, { key: 'order 1', note: 'invoice 7' })
+      const entry = {
+        client: 'ada',
+        seq: 1,
+        at,
+        kind: 'purchase',
+        amount: 40,
+        held: 0,
+        credits: 40,
+        reserved: 0,
+        key: 'order 1',
+        note: 'invoice 7',
+        why: '40 credits were bought: invoice 7',
+      }
+      expect(outcome).toEqual({ as: 'purchased', entry, deduplicated: false })
+      expect(await entries(scene)).toEqual([entry])
+      expect(await standing(scene)).toMatchObject({ credits: 40, reserved: 0, entries: 1 })
+    },
+    selling,
+  )
+
+  rule(
+    '11.8 a purchase with a key is made once; another amount under the key is a conflict',
+    async (scene) => {
+      await buy(scene, 40, { key: 'k' })
+      expect(await buy(scene, 40, { key: 'k' })).toMatchObject({
+        as: 'purchased',
+        deduplicated: true,
+        entry: { seq: 1 },
+      })
+      expect(await buy(scene, 41, { key: 'k' })).toMatchObject({ as: 'conflict', entry: { amount: 40 } })
+      await buy(scene, 1, { key: 'k', name: 'bob' })
+      await buy(scene, 2)
+      await buy(scene, 2)
+      expect(await standing(scene)).toMatchObject({ credits: 44, entries: 3 })
+    },
+    selling,
+  )
+
+  rule(
+    '11.8 a start reserves the estimate; the end takes the cost from it and gives the rest back',
+    async (scene) => {
+      await buy(scene, 100)
+      const claim = await scene.running(mine(30))
+      expect(await standing(scene)).toMatchObject({ credits: 70, reserved: 30 })
+      await complete(scene, claim, 12)
+      expect(await standing(scene)).toMatchObject({ credits: 88, reserved: 0, spent: 12 })
+      expect(await told(scene)).toEqual([
+        ['purchase', 100, 0],
+        ['reserve', -30, 30],
+        ['settle', 0, -12],
+        ['refund', 18, -18],
+      ])
+      const { taskId } = claim
+      expect((await entries(scene, 1)).map(({ taskId: of, why }) => [of, why])).toEqual([
+        [taskId, `task ${taskId} started, and its estimate of 30 is reserved`],
+        [taskId, `task ${taskId} is over and has cost 12, out of what was reserved`],
+        [taskId, `task ${taskId} has cost 18 less than was reserved`],
+      ])
+    },
+    selling,
+  )
+
+  rule(
+    '11.8 a task that cost more than its estimate takes the rest from the free credits, below 0 if need be',
+    async (scene) => {
+      await buy(scene, 10)
+      await complete(scene, await scene.running(mine(8)), 15)
+      expect(await standing(scene)).toMatchObject({ credits: -5, reserved: 0, spent: 15 })
+      expect((await told(scene)).at(-1)).toEqual(['settle', -7, -8])
+    },
+    selling,
+  )
+
+  rule(
+    '11.8 a task that goes back to the queue keeps what is reserved for it, and a canceled one has cost its estimate',
+    async (scene) => {
+      await buy(scene, 10)
+      const claim = await scene.running(mine(4))
+      await scene.write({ kind: 'release', leaseId: claim.leaseId, reason: 'yielded' })
+      expect(await standing(scene)).toMatchObject({ credits: 6, reserved: 4 })
+      await scene.cancel(claim.taskId)
+      expect(await standing(scene)).toMatchObject({ credits: 6, reserved: 0 })
+      expect(await told(scene)).toEqual([
+        ['purchase', 10, 0],
+        ['reserve', -4, 4],
+        ['settle', 0, -4],
+      ])
+    },
+    selling,
+  )
+
+  rule(
+    '11.8 a client that had credits before its first entry brings them in, and credits that are set stand there too',
+    async (scene) => {
+      await buy(scene, 5)
+      await scene.write({ kind: 'putClient', name: 'ada', credits: 7 })
+      await scene.write({ kind: 'putClient', name: 'ada', tier: 'contracted' })
+      expect(await told(scene)).toEqual([
+        ['opening', 1_000, 0],
+        ['purchase', 5, 0],
+        ['set', -998, 0],
+      ])
+      expect(await standing(scene)).toMatchObject({ credits: 7 })
+    },
+    ledger(),
+  )
+
+  rule(
+    '11.8 entries are read in pages, the oldest first',
+    async (scene) => {
+      for (const amount of [1, 2, 3]) await buy(scene, amount)
+      expect((await entries(scene, 0, 2)).map(({ seq }) => seq)).toEqual([1, 2])
+      expect((await entries(scene, 2, 2)).map(({ amount }) => amount)).toEqual([3])
+      expect(await scene.read({ kind: 'ledger', name: 'nobody' })).toEqual([])
+    },
+    selling,
+  )
+
+  rule(
+    '11.8 nobody has more than 1e9 credits, and a client above maxClients buys none',
+    async (scene) => {
+      await buy(scene, 1e9)
+      expect(await buy(scene, 0.000_001)).toEqual({ as: 'too_many', credits: 1e9 })
+      expect(await buy(scene, 1, { name: 'bob' })).toEqual({ as: 'full' })
+    },
+    { config: { shares: { ledger: true, startCredits: 0 }, maxClients: 1 } },
+  )
+
+  rule(
+    '11.8 a client whose waiting tasks hold credits stays; one that is removed takes its ledger with it',
+    async (scene) => {
+      await buy(scene, 10, { key: 'k' })
+      const claim = await scene.running(mine(4))
+      await scene.write({
+        kind: 'suspend',
+        leaseId: claim.leaseId,
+        waits: [{ key: 'nap', position: 0, kind: 'timer', delayMs: 1_000 }],
+        stay: false,
+      })
+      const remove = () => scene.write({ kind: 'removeClient', name: 'ada' })
+      expect(await remove()).toMatchObject({ as: 'busy', client: { reserved: 4 } })
+      await scene.cancel(claim.taskId)
+      expect(await remove()).toEqual({ as: 'removed' })
+      expect(await entries(scene)).toEqual([])
+      expect(await buy(scene, 3, { key: 'k' })).toMatchObject({ deduplicated: false, entry: { seq: 1 } })
+    },
+    selling,
+  )
+
+  rule(
+    '11.9 out of credits: a task stays queued until its client buys some, and others go past it',
+    async (scene) => {
+      await scene.worker('w', 2)
+      await buy(scene, 4)
+      const taskId = await scene.accepted(mine(5))
+      await scene.idle()
+      expect(await scene.hasClaim()).toBe(false)
+      const explained = await scene.read({ kind: 'explain', taskId })
+      expect(explained).toMatchObject({
+        waitsFor: 'credits',
+        start: { startsInMs: null, restsOn: { as: 'nothing', because: 'no_credits' } },
+      })
+      expect(explained?.summary).toBe(
+        'client ada has 4 credits, and the task that comes next in its queue is estimated to cost 5; buy credits with credits.purchase',
+      )
+      expect((await scene.read({ kind: 'waits' })).reasons).toMatchObject([{ reason: 'credits', count: 1 }])
+      await buy(scene, 1, { name: 'bob' })
+      await scene.accepted({ client: 'bob', cost: 1 })
+      expect(await scene.claim()).toMatchObject({ workerId: 'w' })
+      await buy(scene, 1)
+      expect(await scene.claim()).toMatchObject({ taskId })
+      expect(await standing(scene)).toMatchObject({ credits: 0, reserved: 5 })
+    },
+    selling,
+  )
+
+  rule(
+    '11.9 a task that has started goes on without credits when it comes back from a wait',
+    async (scene) => {
+      await buy(scene, 5)
+      const claim = await scene.running(mine(5))
+      await scene.write({ kind: 'release', leaseId: claim.leaseId, reason: 'yielded' })
+      await scene.write({ kind: 'putClient', name: 'ada', credits: 0 })
+      scene.free(claim.workerId)
+      expect(await scene.claim()).toMatchObject({ taskId: claim.taskId })
+    },
+    selling,
+  )
+
+  rule(
+    '11.9 with reject, a submission that its client’s credits do not cover is refused, with the facts',
+    async (scene) => {
+      await buy(scene, 4)
+      const receipt = await scene.submit(mine(5))
+      expect(receipt).toMatchObject({ accepted: false, reason: 'quota_exceeded' })
+      expect(await scene.read({ kind: 'explain', taskId: receipt.taskId })).toMatchObject({
+        verdict: { by: 'credits', client: 'ada', credits: 4, asked: 5 },
+      })
+      expect(await scene.submit(mine(4))).toMatchObject({ accepted: true })
+    },
+    ledger({ outOfCredits: 'reject', startCredits: 0 }),
+  )
+
+  rule(
+    '11.9 without outOfCredits nothing waits for credits',
+    async (scene) => {
+      await buy(scene, 1)
+      await scene.running(mine(5))
+      expect(await standing(scene)).toMatchObject({ credits: -4, reserved: 5 })
+    },
+    ledger({ startCredits: 0 }),
+  )
+}

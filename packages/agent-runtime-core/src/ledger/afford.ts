@@ -1,0 +1,43 @@
+import { MICRO } from '../budget/usage.ts'
+import type { StreamRow } from '../queue/row.ts'
+import type { SharesConfig } from '../share/client.ts'
+import type { Objection } from '../submit/verdict.ts'
+import type { Submission } from '../submit/submission.ts'
+import type { TaskRow } from '../task/row.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+
+/** Whether a task that starts next waits for credits: those of its client, in millionths, do not cover its estimate. Source: `docs/semantics.md 11.9`. */
+export function wantsCredits(
+  shares: SharesConfig | undefined,
+  credits: number,
+  account: TaskRow['account'],
+): boolean {
+  if (shares?.ledger !== true || shares.outOfCredits === 'run') return false
+  // It was charged at its first start.
+  if ((account?.charge ?? null) !== null) return false
+  return credits < (account?.cost ?? MICRO)
+}
+
+/** The same for a task of a stream. */
+export function lacksCredits(
+  ws: WorkingSet,
+  { client }: StreamRow,
+  { account }: Pick<TaskRow, 'account'>,
+): boolean {
+  return ws.shares !== undefined && wantsCredits(ws.config.shares, ws.client(client).credits, account)
+}
+
+/** Why a submission is refused because its client has too few credits. Source: `docs/semantics.md 11.9`. */
+export function exceededCredits(ws: WorkingSet, it: Submission): Objection | undefined {
+  const { shares } = ws.config
+  if (shares?.ledger !== true || shares.outOfCredits !== 'reject') return undefined
+  const name = it.client ?? ''
+  const row = ws.clients.get(name)
+  const credits = row === undefined ? shares.startCredits : row.credits / MICRO
+  const asked = it.cost ?? 1
+  if (Math.round(credits * MICRO) >= Math.round(asked * MICRO)) return undefined
+  return {
+    message: `client ${JSON.stringify(name)} has ${credits} credits, and the task is estimated to cost ${asked}: buy credits, and submit it again`,
+    verdict: { by: 'credits', client: name, credits, asked },
+  }
+}
