@@ -34,9 +34,11 @@ function callOf(name: string, { args = [], options = [] }: CommandEntry): string
     signal: ['1'],
     submit: ['1'],
     'schedules put': ['1', '--every', '5m'],
+    'supervisors start': ['1'],
   }
   const needsTasks =
-    options.some(({ flags }) => flags.includes('--tasks')) && name !== 'submit' && name !== 'schedules put'
+    options.some(({ flags }) => flags.includes('--tasks')) &&
+    !['submit', 'schedules put', 'supervisors start'].includes(name)
   return [...name.split(' '), ...given, ...(more[name] ?? []), ...(needsTasks ? ['--tasks', tasks] : [])]
 }
 

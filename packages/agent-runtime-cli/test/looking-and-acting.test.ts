@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createRuntime, defineTask, type Runtime } from '@ku0/agent-runtime'
+import { createRuntime, defineSupervisor, defineTask, type Runtime } from '@ku0/agent-runtime'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { runCommand } from '../src/index.ts'
@@ -38,6 +38,13 @@ const asks = defineTask({ type: 'asks', input: z.null() }, async (ctx) => {
   return (await ctx.requestApproval('publish', 'draft')).value ?? null
 })
 
+const guards = defineSupervisor({
+  type: 'guards',
+  input: z.null(),
+  endsWith: 'cancel',
+  children: { waits: { task: wait, input: () => null } },
+})
+
 const mourns = defineTask({ type: 'mourns', input: z.null() }, (ctx) => ctx.call('loss', fail, 'lost'))
 
 const folder = mkdtempSync(join(tmpdir(), 'cli-looking-'))
@@ -50,7 +57,7 @@ const ids = { greet: '', fail: '', wait: '', family: '' }
 beforeAll(async () => {
   runtime = await createRuntime({
     store: `sqlite:${store}`,
-    tasks: [greet, fail, wait, family, recovers, mourns, flaky, asks],
+    tasks: [greet, fail, wait, family, recovers, mourns, flaky, asks, guards],
     config: { quotaConfig: { labels: { team: { red: { maxInFlight: 2 } } } } },
     thread: false,
     strict: false,
@@ -335,6 +342,34 @@ describe('commands that act', () => {
     const [asked] = (await runtime.approvals.list({ task: taskId })).approvals
     await runtime.approvals.approve(asked?.approvalId ?? '')
     expect([await following, out]).toEqual([0, 'draft\n'])
+  })
+
+  test('14.1 a supervisor is shown, and its children are started, stopped and restarted', async () => {
+    const { taskId } = await runtime.submit(guards, null)
+    await expect.poll(async () => (await runtime.supervisors.count(taskId)).open).toBe(1)
+    const added = (await json('supervisors', 'start', taskId, 'greeter', 'greet', '{"name":"Bob"}')) as {
+      taskId: string
+    }
+    expect(await runtime.result(added.taskId)).toBe('Hello Bob')
+    const again = (await json('supervisors', 'restart', taskId, 'greeter')) as { taskId: string }
+    expect(await runtime.result(again.taskId)).toBe('Hello Bob')
+    expect(await agent('supervisors', 'stop', taskId, 'waits')).toMatchObject({
+      code: 0,
+      out: 'child waits stopped\n',
+    })
+    expect(await agent('supervisors', 'stop', taskId, 'waits')).toMatchObject({
+      code: 1,
+      out: 'child waits had ended before: it is canceled\n',
+    })
+    const { out } = await agent('supervisors', 'show', taskId)
+    expect(out).toMatch(
+      /^supervisor +.*\nstrategy +one_for_one\nrestarts +at most 5 in 1 min; 0 restarts counted\n\n/,
+    )
+    expect(out).toMatch(/\nwaits +wait +canceled +transient /)
+    expect(out).toMatch(/\ngreeter +greet +completed +transient /)
+    expect((await agent('supervisors', 'show', ids.greet)).code).not.toBe(0)
+    expect((await runIn({ folder }, 'supervisors')).err).toContain('give show, start, stop or restart')
+    await runtime.cancel(taskId)
   })
 
   test('a filter leaves out children, which the retry of their parent starts again', async () => {

@@ -25,6 +25,7 @@ export type {
   PendingApproval,
   Schedules,
   ScheduleStatus,
+  Supervisors,
   ServerInfo,
   Verdict,
   VerdictReceipt,

@@ -9,6 +9,7 @@ import type {
   Series,
   SeriesFilter,
   StoreStats,
+  SupervisorRecord,
   TaskState,
   WaitHistogram,
   WorkerStatus,
@@ -103,6 +104,29 @@ export interface ScheduleStatus {
   readonly [more: string]: unknown
 }
 
+/** Supervisors that run, and their children. A task that is no supervisor, or a child that it does not have, is `not_found`. */
+export interface Supervisors {
+  /** The children of a supervisor, in the order in which they were started first. */
+  which(taskId: string): Promise<SupervisorRecord>
+  /** `total`: all that `which` lists; `open`: those that have not ended; `running`: those that a worker runs now. */
+  count(taskId: string): Promise<{ readonly total: number; readonly open: number; readonly running: number }>
+  /** Starts one more child. */
+  start(
+    taskId: string,
+    id: string,
+    task: string,
+    input: unknown,
+    options?: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly taskId: string }>
+  /** Cancels a child; its supervisor does not start it again. */
+  stop(
+    taskId: string,
+    id: string,
+  ): Promise<{ readonly stopped: boolean; readonly taskId: string; readonly state: TaskState }>
+  /** Starts a child that has ended once more, as a new task without recorded steps. */
+  restart(taskId: string, id: string): Promise<{ readonly taskId: string }>
+}
+
 /** Tasks that are submitted on a schedule. */
 export interface Schedules {
   list(): Promise<readonly ScheduleStatus[]>
@@ -155,6 +179,7 @@ export interface Operations extends Agents {
   readonly approvals: Approvals
   readonly budgets: Budgets
   readonly schedules: Schedules
+  readonly supervisors: Supervisors
   readonly clients: Clients
   /** The quotas for which something was counted. */
   quotas(): Promise<readonly QuotaState[]>
@@ -198,6 +223,8 @@ export function operationsOn(transport: Transport): Operations {
   const named = (kind: string, name: string, act = '') => `/${kind}/${encodeURIComponent(name)}${act}`
   const drain = async (workerId: string, act: string) =>
     (await unlessUnknown<{ workers: number }>(send('POST', named('workers', workerId, act))))?.workers ?? 0
+  const which = (taskId: string) => get<SupervisorRecord>(named('tasks', taskId, '/supervised'))
+  const childPath = (id: string, act: string) => `/supervised/${encodeURIComponent(id)}/${act}`
   return {
     ...agentsOn(transport),
     bulk: bulkOn(transport),
@@ -226,6 +253,24 @@ export function operationsOn(transport: Transport): Operations {
       trigger: (name) => send('POST', named('schedules', name, '/trigger')),
       remove: (name) => remove(named('schedules', name)),
     },
+    supervisors: {
+      which,
+      async count(taskId) {
+        const { children } = await which(taskId)
+        const open = children.filter(({ state }) => !isFinal(state))
+        const running = open.filter(({ state }) => state === 'running')
+        return { total: children.length, open: open.length, running: running.length }
+      },
+      start: (taskId, id, task, input, options) =>
+        send('POST', named('tasks', taskId, '/supervised'), {
+          id,
+          task,
+          input: input === undefined ? null : input,
+          options,
+        }),
+      stop: (taskId, id) => send('POST', named('tasks', taskId, childPath(id, 'stop'))),
+      restart: (taskId, id) => send('POST', named('tasks', taskId, childPath(id, 'restart'))),
+    },
     clients: {
       list: async (page = {}) => (await get<{ clients: readonly ClientRecord[] }>('/clients', page)).clients,
       set: (name, settings) => send('PUT', named('clients', name), settings),
@@ -246,4 +291,8 @@ export function operationsOn(transport: Transport): Operations {
     series: (filter = {}) => get('/series', { ...filter }),
     deadLetters: (page = {}) => get('/dead-letters', { ...page }),
   }
+}
+
+function isFinal(state: TaskState): boolean {
+  return state !== 'queued' && state !== 'running' && state !== 'waiting'
 }

@@ -5,6 +5,7 @@ import {
   type Client,
   createRuntime,
   defineContract,
+  defineSupervisor,
   defineTask,
   type Receipt as RuntimeReceipt,
 } from '@ku0/agent-runtime'
@@ -35,6 +36,12 @@ const speak = defineTask({ type: 'speak', input: z.number() }, async (ctx, count
   for (let word = 1; word <= count; word += 1) await ctx.emit(word)
 })
 
+const watchOver = defineSupervisor({
+  type: 'watch-over',
+  input: z.null(),
+  endsWith: 'cancel',
+  children: { first: { task: wait, input: () => null } },
+})
 const ask = defineTask({ type: 'ask', input: z.null() }, async (ctx) => {
   await ctx.requestApproval('plan', { plan: 'go there' })
   return 'went'
@@ -42,7 +49,7 @@ const ask = defineTask({ type: 'ask', input: z.null() }, async (ctx) => {
 
 const runtime = await createRuntime({
   store: 'sqlite::memory:',
-  tasks: [add, fail, wait, speak, ask],
+  tasks: [add, fail, wait, speak, ask, watchOver],
   logger: false,
   thread: false,
 })
@@ -121,6 +128,18 @@ test('results that are none are thrown as in the runtime', async () => {
   expect(again.accepted).toBe(true)
   expect(await client.retry(failed)).toMatchObject({ taskId: again.taskId, deduplicated: true })
   expect(await client.retry(failed, { again: true })).toMatchObject({ deduplicated: false })
+})
+
+test('a supervisor and its children', async () => {
+  const { taskId } = await client.submit('watch-over', null)
+  await expect.poll(async () => (await client.supervisors.count(taskId)).open).toBe(1)
+  const { taskId: child } = await client.supervisors.start(taskId, 'more', 'add', { a: 1, b: 1 })
+  expect(await client.result(child)).toBe(2)
+  expect(await client.supervisors.which(taskId)).toEqual(await runtime.supervisors.which(taskId))
+  expect((await client.supervisors.restart(taskId, 'more')).taskId).not.toBe(child)
+  expect(await client.supervisors.stop(taskId, 'first')).toMatchObject({ stopped: true, state: 'canceled' })
+  await expect(client.supervisors.stop(taskId, 'nobody')).rejects.toMatchObject({ code: 'not_found' })
+  await client.cancel(taskId)
 })
 
 test('a refusal of the server has its code and its fields', async () => {

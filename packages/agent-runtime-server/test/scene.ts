@@ -40,6 +40,10 @@ export async function setScene(
       options: { taskId, budget: { steps: 5, soft: { steps: 1 } } },
     })),
   ])
+  await runtime.submit('watch-over', null, { taskId: 'supervisor' })
+  for await (const { type } of runtime.events('supervisor')) if (type === 'task.waiting') break
+  const { taskId: ended } = await runtime.supervisors.start('supervisor', 'ended', 'speak', 0)
+  await runtime.result(ended)
   await runtime.result('done')
   await runtime.result('failed').catch(() => {})
   for (const taskId of ids.slice(2))
@@ -95,6 +99,13 @@ export async function setScene(
     },
     settleTask: { path: `${lease}/settle`, body: { as: 'completed', call: 4, output: 1 } },
     removeWorker: { path: requesting },
+    showSupervised: { path: '/tasks/supervisor/supervised' },
+    startSupervised: {
+      path: '/tasks/supervisor/supervised',
+      body: { id: 'third', task: 'speak', input: 1, options: { restart: 'permanent' } },
+    },
+    stopSupervised: { path: '/tasks/supervisor/supervised/first/stop' },
+    restartSupervised: { path: '/tasks/supervisor/supervised/ended/restart' },
     submitTask: { path: '/tasks', body: { task: 'speak', input: 1, options: { labels: { a: 'b' } } } },
     submitTasks: { path: '/tasks:batch', body: { tasks: [{ task: 'speak', input: 0 }] } },
     showResult: { path: '/tasks/done/result?waitMs=1' },

@@ -1,4 +1,10 @@
-import { createRuntime, defineTask, type Runtime, type RuntimeOptions } from '@ku0/agent-runtime'
+import {
+  createRuntime,
+  defineSupervisor,
+  defineTask,
+  type Runtime,
+  type RuntimeOptions,
+} from '@ku0/agent-runtime'
 import { afterAll } from 'vitest'
 import { z } from 'zod'
 import {
@@ -10,6 +16,8 @@ import {
   type TokenOptions,
 } from '../src/index.ts'
 
+const waits = defineTask({ type: 'wait', input: z.unknown() }, async (ctx) => ctx.waitForSignal('go'))
+
 /** Tasks of every kind that the routes need: one that ends, one that fails, one that waits, one that emits, one that asks a human. */
 const tasks = [
   defineTask({ type: 'add', input: z.object({ a: z.number(), b: z.number() }) }, (ctx, { a, b }) =>
@@ -20,7 +28,7 @@ const tasks = [
       throw new Error('broken')
     }),
   ),
-  defineTask({ type: 'wait', input: z.unknown() }, async (ctx) => ctx.waitForSignal('go')),
+  waits,
   defineTask({ type: 'speak', input: z.number() }, async (ctx, count) => {
     for (let word = 1; word <= count; word += 1) await ctx.emit({ word, at: new Date(0) })
   }),
@@ -30,6 +38,12 @@ const tasks = [
   defineTask({ type: 'ask', input: z.unknown() }, async (ctx) => {
     await ctx.requestApproval('plan', { plan: 'go there', secret: 'abc' })
     return 'went'
+  }),
+  defineSupervisor({
+    type: 'watch-over',
+    input: z.unknown(),
+    endsWith: 'cancel',
+    children: { first: { task: waits, input: () => null } },
   }),
   defineTask({ type: 'spend', input: z.unknown() }, async (ctx) => {
     for (const key of ['a', 'b', 'c']) await ctx.step(key, () => key)

@@ -17,6 +17,7 @@ import { readDuration, readEdit, readJson, readList, readRaise } from './values.
 const task = { name: '<task>', about: 'the id of the task' }
 const approval = { name: '<approval>', about: 'the id of the request, as agent-runtime approvals lists it' }
 const schedule = { name: '<schedule>', about: 'the name of the schedule' }
+const supervisor = { name: '<task>', about: 'the id of the task that is the supervisor' }
 const verdict = [
   { flags: '--by <name>', about: 'who decided, for the audit trail' },
   { flags: '--feedback <text>', about: 'what the handler should know' },
@@ -263,6 +264,62 @@ A task that was retried before is not retried again: the answer names its new ta
         options: onStoreOrServer,
         examples: [['agent-runtime budgets stop TASK', 'the task fails with budget_exceeded']],
         load: () => import('../commands/budgets-answer.ts').then((it) => ({ run: it.stop })),
+      },
+    ],
+  },
+  {
+    name: 'supervisors',
+    about: 'look at the children of a supervisor, and start, stop or restart one',
+    examples: [['agent-runtime supervisors show TASK', 'its children, and what they do']],
+    load: () => import('../commands/supervisors.ts'),
+    commands: [
+      {
+        name: 'show',
+        about: 'show a supervisor, its restarts and its children',
+        args: [supervisor],
+        options: onStoreOrServer,
+        examples: [['agent-runtime supervisors show TASK', 'its children, and what they do']],
+        load: () => import('../commands/supervisors.ts').then((it) => ({ run: it.show })),
+      },
+      {
+        name: 'start',
+        about: 'start one more child of a supervisor',
+        args: [
+          supervisor,
+          { name: '<child>', about: 'the id of the new child' },
+          { name: '<type>', about: 'the task type' },
+          { name: '[input]', about: 'the input in JSON, or - for standard input' },
+        ],
+        options: [
+          {
+            flags: '--restart <when>',
+            about: 'when it starts again after its end',
+            choices: ['permanent', 'transient', 'temporary'],
+            fallback: 'transient',
+          },
+          { flags: '-i, --input <file>', about: 'a file with the input in JSON' },
+          ...onTasks,
+          ...onServer,
+        ],
+        examples: [[`agent-runtime supervisors start TASK crawler-7 crawl '"a.org"'`, 'one more crawler']],
+        load: () => import('../commands/supervisors.ts').then((it) => ({ run: it.start })),
+      },
+      {
+        name: 'stop',
+        about: 'cancel a child, which its supervisor does not start again',
+        args: [supervisor, { name: '<child>', about: 'the id of the child' }],
+        options: onStoreOrServer,
+        examples: [['agent-runtime supervisors stop TASK crawler-7', 'end one crawler']],
+        exits: [[1, 'the child had ended before']],
+        load: () => import('../commands/supervisors.ts').then((it) => ({ run: it.stop })),
+      },
+      {
+        name: 'restart',
+        about: 'start a child that has ended once more, as a new task',
+        args: [supervisor, { name: '<child>', about: 'the id of the child' }],
+        options: onStoreOrServer,
+        examples: [['agent-runtime supervisors restart TASK crawler-7', 'start it with the same input']],
+        load: () => import('../commands/supervisors.ts').then((it) => ({ run: it.restart })),
       },
     ],
   },

@@ -56,6 +56,7 @@ import {
   triggerSchedule,
 } from './schedules.ts'
 import { showResult, showTask } from './show-task.ts'
+import { restartSupervised, showSupervised, startSupervised, stopSupervised } from './supervisors.ts'
 import { submitTask, submitTasks } from './submit-tasks.ts'
 import { taskEvents, taskOutput } from './task-events.ts'
 import { emitOutput, recordStep, settleTask, waitFor } from './work-leases.ts'
@@ -75,6 +76,10 @@ export const endpoints: readonly Endpoint[] = [
   resumeTask,
   explainTask,
   replayTask,
+  showSupervised,
+  startSupervised,
+  stopSupervised,
+  restartSupervised,
   countBulk,
   startBulk,
   showBulk,

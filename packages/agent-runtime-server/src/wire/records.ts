@@ -26,7 +26,7 @@ export const TaskSchema = z
     TaskRecord.options.map((record) =>
       answered(record, {
         input: Value.optional(),
-        ...('output' in record.shape ? { output: Value } : {}),
+        ...('output' in record.shape ? { output: Value.optional() } : {}),
         ...('error' in record.shape ? { error: ErrorSchema } : {}),
       }),
     ) as never,

@@ -1,0 +1,78 @@
+import type { Run } from '../call.ts'
+import { UsageError } from '../complain.ts'
+import { connect } from '../connect.ts'
+import { cliExitCodes } from '../exit-codes.ts'
+import { readInput } from '../read-input.ts'
+import { pairs, table } from '../screen/table.ts'
+import { stateText } from '../screen/tasks.ts'
+import { ago, lasting, many } from '../screen/words.ts'
+import { loadTaskTypes } from '../task-types.ts'
+
+export const run: Run = () => {
+  throw new UsageError(
+    'supervisors has no list: give show, start, stop or restart, and the task of a supervisor',
+  )
+}
+
+export const show: Run = async ({ args: [taskId = ''], print, settings, system }) => {
+  await using client = await connect(await settings())
+  const found = await client.supervisors.which(taskId)
+  const { terms, restartedAt, children } = found
+  print.answer(found, () => [
+    ...pairs([
+      ['supervisor', found.taskId],
+      ['strategy', terms?.strategy ?? 'it supervises no more'],
+      [
+        'restarts',
+        terms &&
+          `at most ${terms.maxRestarts} in ${lasting(terms.periodMs)}; ${many(restartedAt.length, 'restart')} counted${restartedAt.length === 0 ? '' : `, the last ${ago(Math.max(...restartedAt), system.now())}`}`,
+      ],
+    ]),
+    '',
+    ...(children.length === 0
+      ? ['it has no children']
+      : table(
+          ['CHILD', 'TYPE', 'STATE', 'TRY', 'RESTART', 'TASK'],
+          children.map(({ id, type, state, attempt, restart, taskId: child }) => [
+            id,
+            type,
+            stateText(state),
+            attempt === 1 ? '' : String(attempt),
+            restart,
+            child,
+          ]),
+        )),
+  ])
+  return cliExitCodes.ok
+}
+
+export const start: Run = async (call) => {
+  const { args, print, settings } = call
+  const [taskId = '', id = '', type = '', given] = args
+  const options = call.options as {
+    readonly restart?: 'permanent' | 'transient' | 'temporary'
+    readonly input?: string
+  }
+  const read = await settings()
+  const input = await readInput(call, given, options.input)
+  await using client = await connect(read, { types: await loadTaskTypes(read) })
+  const started = await client.supervisors.start(taskId, id, type, input, { restart: options.restart })
+  print.answer(started, () => [started.taskId])
+  return cliExitCodes.ok
+}
+
+export const stop: Run = async ({ args: [taskId = '', id = ''], print, settings }) => {
+  await using client = await connect(await settings())
+  const stopped = await client.supervisors.stop(taskId, id)
+  print.answer(stopped, () => [
+    stopped.stopped ? `child ${id} stopped` : `child ${id} had ended before: it is ${stopped.state}`,
+  ])
+  return stopped.stopped ? cliExitCodes.ok : cliExitCodes.failed
+}
+
+export const restart: Run = async ({ args: [taskId = '', id = ''], print, settings }) => {
+  await using client = await connect(await settings())
+  const started = await client.supervisors.restart(taskId, id)
+  print.answer(started, () => [started.taskId])
+  return cliExitCodes.ok
+}
