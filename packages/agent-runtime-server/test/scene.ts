@@ -102,7 +102,7 @@ export async function setScene(
     showSupervised: { path: '/tasks/supervisor/supervised' },
     startSupervised: {
       path: '/tasks/supervisor/supervised',
-      body: { id: 'third', task: 'speak', input: 1, options: { restart: 'permanent' } },
+      body: { id: 'third', task: 'wait', input: 1, options: { restart: 'permanent' } },
     },
     stopSupervised: { path: '/tasks/supervisor/supervised/first/stop' },
     restartSupervised: { path: '/tasks/supervisor/supervised/ended/restart' },
