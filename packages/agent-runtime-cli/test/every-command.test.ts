@@ -27,7 +27,9 @@ const onStore = all.filter(
 
 /** A call that fits the command. */
 function callOf(name: string, { args = [], options = [] }: CommandEntry): string[] {
-  const given = args.filter((arg) => arg.name.startsWith('<')).map(() => 'x')
+  const given = args
+    .filter((arg) => arg.name.startsWith('<'))
+    .map((arg) => (arg.name === '<amount>' ? '1' : 'x'))
   const more: Readonly<Record<string, readonly string[]>> = {
     cancel: ['x'],
     retry: ['x'],

@@ -372,6 +372,20 @@ describe('commands that act', () => {
     await runtime.cancel(taskId)
   })
 
+  test('11.8 the credits of a client are bought, once for each key, and shown entry by entry', async () => {
+    const buy = () => agent('credits', 'buy', 'acme', '12.5', '--key', 'order 1', '--note', 'invoice 7')
+    expect((await buy()).out).toBe('acme has 1012.5 free credits\n')
+    expect((await buy()).out).toMatch(
+      /^bought before with this key: acme has 1012.5 free credits since entry \d+\n$/,
+    )
+    expect((await agent('credits', 'show', 'acme')).out).toMatch(/\nfree +1012.5\nreserved +0\nspent +0\n/)
+    expect((await agent('credits', 'ledger', 'acme')).out).toMatch(
+      / purchase +12.5 +1012.5 +0 +.*invoice 7\n$/,
+    )
+    expect(await agent('credits', 'show', 'nobody')).toMatchObject({ code: 66 })
+    expect((await agent('credits', 'buy', 'acme', 'many')).err).toContain('the amount is a number above 0')
+  })
+
   test('a filter leaves out children, which the retry of their parent starts again', async () => {
     const { taskId } = await runtime.submit(mourns, null)
     await expect(runtime.result(taskId)).rejects.toThrow('lost')

@@ -21,6 +21,7 @@ export type {
   BudgetReceipt,
   Budgets,
   Clients,
+  Credits,
   Operations,
   PendingApproval,
   Schedules,

@@ -3,8 +3,10 @@ import type {
   BudgetRecord,
   ClientRecord,
   ClientTier,
+  CreditBalance,
   ExecutionLease,
   Lane,
+  LedgerEntry,
   QuotaState,
   Series,
   SeriesFilter,
@@ -157,6 +159,23 @@ export interface Clients {
   remove(name: string): Promise<boolean>
 }
 
+/** The credits of clients, entry by entry. */
+export interface Credits {
+  /** Adds credits to a client's; with a key once. */
+  purchase(
+    client: string,
+    amount: number,
+    options?: { readonly key?: string | undefined; readonly note?: string | undefined },
+  ): Promise<{ readonly entry: LedgerEntry; readonly deduplicated: boolean }>
+  /** Undefined for an unknown client. */
+  balance(client: string): Promise<CreditBalance | undefined>
+  /** The entries of a client's ledger, the oldest first. */
+  entries(
+    client: string,
+    page?: { readonly after?: number | undefined; readonly limit?: number | undefined },
+  ): Promise<readonly LedgerEntry[]>
+}
+
 /** Which store is served, and what the caller may do. */
 export interface ServerInfo {
   readonly kind: string
@@ -181,6 +200,7 @@ export interface Operations extends Agents {
   readonly schedules: Schedules
   readonly supervisors: Supervisors
   readonly clients: Clients
+  readonly credits: Credits
   /** The quotas for which something was counted. */
   quotas(): Promise<readonly QuotaState[]>
   /** The registered workers, of every process on the store. */
@@ -275,6 +295,13 @@ export function operationsOn(transport: Transport): Operations {
       list: async (page = {}) => (await get<{ clients: readonly ClientRecord[] }>('/clients', page)).clients,
       set: (name, settings) => send('PUT', named('clients', name), settings),
       remove: (name) => remove(named('clients', name)),
+    },
+    credits: {
+      purchase: (client, amount, options = {}) =>
+        send('POST', named('clients', client, '/credits'), { amount, ...options }),
+      balance: (client) => unlessUnknown<CreditBalance>(get(named('clients', client, '/credits'))),
+      entries: async (client, page = {}) =>
+        (await get<{ entries: readonly LedgerEntry[] }>(named('clients', client, '/ledger'), page)).entries,
     },
     quotas: async () => (await get<{ quotas: readonly QuotaState[] }>('/quotas')).quotas,
     workers: async () => (await get<{ workers: readonly WorkerStatus[] }>('/workers')).workers,

@@ -130,6 +130,14 @@ test('results that are none are thrown as in the runtime', async () => {
   expect(await client.retry(failed, { again: true })).toMatchObject({ deduplicated: false })
 })
 
+test('the credits of a client', async () => {
+  const { entry, deduplicated } = await client.credits.purchase('acme', 5, { key: 'order 1' })
+  expect([entry.amount, deduplicated]).toEqual([5, false])
+  expect(await client.credits.balance('acme')).toEqual(await runtime.credits.balance('acme'))
+  expect(await client.credits.balance('nobody')).toBeUndefined()
+  expect(await client.credits.entries('acme', { limit: 5 })).toEqual(await runtime.credits.entries('acme'))
+})
+
 test('a supervisor and its children', async () => {
   const { taskId } = await client.submit('watch-over', null)
   await expect.poll(async () => (await client.supervisors.count(taskId)).open).toBe(1)

@@ -126,6 +126,7 @@ export async function setScene(
     continueBudget: { path: '/tasks/spends/budget/continue', body: { raise: { steps: 1 } } },
     stopBudget: { path: '/tasks/spends-too/budget/stop' },
     setClient: { path: '/clients/acme', body: { credits: 20, tier: 'contracted' } },
+    purchaseCredits: { path: '/clients/acme/credits', body: { amount: 5, key: 'order 1' } },
     removeClient: { path: '/clients/gone' },
     putSchedule: {
       path: '/schedules/hourly',

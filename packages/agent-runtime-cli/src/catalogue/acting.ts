@@ -12,11 +12,12 @@ import {
   yes,
 } from './options.ts'
 import { lanes } from '@ku0/agent-runtime-core'
-import { readDuration, readEdit, readJson, readList, readRaise } from './values.ts'
+import { readDuration, readEdit, readJson, readList, readRaise, readWhole } from './values.ts'
 
 const task = { name: '<task>', about: 'the id of the task' }
 const approval = { name: '<approval>', about: 'the id of the request, as agent-runtime approvals lists it' }
 const schedule = { name: '<schedule>', about: 'the name of the schedule' }
+const client = { name: '<client>', about: 'the name of the client' }
 const supervisor = { name: '<task>', about: 'the id of the task that is the supervisor' }
 const verdict = [
   { flags: '--by <name>', about: 'who decided, for the audit trail' },
@@ -264,6 +265,50 @@ A task that was retried before is not retried again: the answer names its new ta
         options: onStoreOrServer,
         examples: [['agent-runtime budgets stop TASK', 'the task fails with budget_exceeded']],
         load: () => import('../commands/budgets-answer.ts').then((it) => ({ run: it.stop })),
+      },
+    ],
+  },
+  {
+    name: 'credits',
+    about: 'look at the credits of a client, and add some',
+    examples: [['agent-runtime credits show acme', 'what is free, reserved and spent']],
+    load: () => import('../commands/credits.ts'),
+    commands: [
+      {
+        name: 'show',
+        about: 'show the credits of a client',
+        args: [client],
+        options: onStoreOrServer,
+        examples: [['agent-runtime credits show acme', 'what is free, reserved and spent']],
+        load: () => import('../commands/credits.ts').then((it) => ({ run: it.show })),
+      },
+      {
+        name: 'ledger',
+        about: 'list the entries of the ledger of a client, the oldest first',
+        args: [client],
+        options: [
+          { flags: '-n, --limit <n>', about: 'how many at most', read: readWhole(1, 1_000), fallback: '20' },
+          {
+            flags: '--after <n>',
+            about: 'entries with a higher number',
+            read: readWhole(0, Number.MAX_SAFE_INTEGER),
+          },
+          ...onStoreOrServer,
+        ],
+        examples: [['agent-runtime credits ledger acme', 'each change of its credits, and why']],
+        load: () => import('../commands/credits.ts').then((it) => ({ run: it.ledger })),
+      },
+      {
+        name: 'buy',
+        about: 'add credits to those of a client',
+        args: [client, { name: '<amount>', about: 'the number of credits' }],
+        options: [
+          { flags: '--key <key>', about: 'a purchase with the same key is made once' },
+          { flags: '--note <text>', about: 'a note that stands in the ledger' },
+          ...onStoreOrServer,
+        ],
+        examples: [['agent-runtime credits buy acme 100 --key "order 7"', 'a hundred credits, once']],
+        load: () => import('../commands/credits.ts').then((it) => ({ run: it.buy })),
       },
     ],
   },

@@ -55,6 +55,7 @@ import {
   showSchedule,
   triggerSchedule,
 } from './schedules.ts'
+import { listEntries, purchaseCredits, showCredits } from './credits.ts'
 import { showResult, showTask } from './show-task.ts'
 import { restartSupervised, showSupervised, startSupervised, stopSupervised } from './supervisors.ts'
 import { submitTask, submitTasks } from './submit-tasks.ts'
@@ -101,6 +102,9 @@ export const endpoints: readonly Endpoint[] = [
   listClients,
   setClient,
   removeClient,
+  showCredits,
+  purchaseCredits,
+  listEntries,
   listSchedules,
   showSchedule,
   putSchedule,
