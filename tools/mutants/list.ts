@@ -69,6 +69,25 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('limits', '11.8 a client that had credits'),
   },
   {
+    name: '11.8 a process without shares ends a task and leaves its credits reserved',
+    file: `${core}task/task-over.ts`,
+    edits: [
+      ['if (ws.shares === undefined) payWithoutShares(ws, task)\n  else ', 'if (ws.shares !== undefined) '],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/limits/ledger.test.ts', '11.8'],
+  },
+  {
+    name: '11.1 without shares a client is changed as it was first read',
+    file: `${persistence}engine/cache.ts`,
+    edits: [
+      [
+        'if (ws.shares === undefined) overwrite(this.clients, ws.clients.changed)\n    else ',
+        'if (ws.shares !== undefined) ',
+      ],
+    ],
+    killedBy: conformance('limits', '11.8 without shares'),
+  },
+  {
     name: '11.9 a task starts that its client has no credits for',
     file: `${core}queue/claim.ts`,
     edits: [[' &&\n      !lacksCredits(this.ws, stream, task)', '']],

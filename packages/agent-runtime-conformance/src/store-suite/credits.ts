@@ -148,6 +148,22 @@ export function credits({ rule, expect }: Suite): void {
     ledger(),
   )
 
+  rule('11.8 without shares a client is bought for and set as often as one likes', async (scene) => {
+    await buy(scene, 1, { key: 'k' })
+    await buy(scene, 2)
+    await scene.write({ kind: 'putClient', name: 'ada', credits: 7 })
+    await scene.write({ kind: 'putClient', name: 'ada', tier: 'contracted' })
+    await buy(scene, 4)
+    expect(await standing(scene)).toMatchObject({ credits: 11, tier: 'contracted', entries: 5 })
+    expect((await told(scene)).map(([kind]) => kind)).toEqual([
+      'opening',
+      'purchase',
+      'purchase',
+      'set',
+      'purchase',
+    ])
+  })
+
   rule(
     '11.8 entries are read in pages, the oldest first',
     async (scene) => {

@@ -324,7 +324,8 @@ export class Cache implements Base {
       else this.workers.delete(row.id)
     }
     for (const row of ws.quotas.changed.values()) this.quotas.set(row.key, row)
-    if (ws.shares !== undefined) this.absorbShares(ws, ws.shares)
+    if (ws.shares === undefined) overwrite(this.clients, ws.clients.changed)
+    else this.absorbShares(ws, ws.shares)
     for (const row of ws.reputations.values()) this.reputations.set(row.agent, row)
     overwrite(this.circuits, ws.circuits.changed)
     overwrite(this.usages, ws.usages.changed)
