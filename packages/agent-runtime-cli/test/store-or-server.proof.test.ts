@@ -63,6 +63,16 @@ const calls: readonly (readonly string[])[] = [
   ['cancel', '--type', 'wait', '--yes'],
   ['budgets'],
   ['budgets', 'show', 'ada'],
+  ['credits', 'show', 'nobody'],
+  ['credits', 'buy', 'acme', '5', '--key', 'order 1'],
+  ['credits', 'buy', 'acme', '5', '--key', 'order 1'],
+  ['credits', 'buy', 'acme', '6', '--key', 'order 1'],
+  ['credits', 'show', 'acme'],
+  ['credits', 'ledger', 'acme', '--limit', '1'],
+  ['supervisors', 'show', 'ada'],
+  ['supervisors', 'start', 'ada', 'child', 'greet', '{"name":"Ada"}'],
+  ['supervisors', 'stop', 'ada', 'child'],
+  ['supervisors', 'restart', 'ada', 'child'],
   ['schedules', 'put', 'daily', 'greet', '{"name":"Ada"}', '--cron', '0 9 * * *', '--zone', 'UTC'],
   ['schedules'],
   ['schedules', 'pause', 'daily'],
@@ -100,7 +110,7 @@ test('commands say the same of a store and of the server in front of it', { time
     }
 })
 
-const changing = new Set(['submit', 'signal', 'fork', 'retry', 'cancel', 'schedules', 'approvals'])
+const changing = new Set(['submit', 'signal', 'fork', 'retry', 'cancel', 'schedules', 'approvals', 'credits'])
 
 /** Without times, ids of the store's own, and what depends on the moment. */
 function steady({ code, out, err }: { readonly code: number; readonly out: string; readonly err: string }) {
