@@ -105,14 +105,15 @@ describe('a store that others write to meanwhile', () => {
       while (!control.signal.aborted) await submit(3)
     })()
     const seen: Verification[] = []
-    for (let n = 0; n < draws(2, 5); n++) seen.push(await verify(path))
+    const settled = () => other.lines.filter(({ answer }) => answer !== undefined).length
+    // On a busy machine the other process may take a while to begin.
+    while (seen.length < draws(2, 5) || settled() <= draws(0, 100)) seen.push(await verify(path))
     control.abort()
     await writing
-    const settled = other.lines.filter(({ answer }) => answer !== undefined).length
     await other.kill()
     await store.close()
     for (const found of seen) expect(found).toMatchObject(good)
-    expect(settled).toBeGreaterThan(draws(0, 100))
+    expect(settled()).toBeGreaterThan(draws(0, 100))
     expect(seen.at(-1)?.commits).toBeGreaterThan((seen[0]?.commits ?? 0) + draws(0, 50))
     const last = await verify(path)
     expect(last).toMatchObject({ ...good, tasks: keys })
