@@ -74,7 +74,10 @@ export const mutants: readonly Mutant[] = [
     edits: [
       ['if (ws.shares === undefined) payWithoutShares(ws, task)\n  else ', 'if (ws.shares !== undefined) '],
     ],
-    killedBy: ['packages/agent-runtime-persistence/test/limits/ledger.test.ts', '11.8'],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/limits/ledger.test.ts',
+      '11.8 a process without shares',
+    ],
   },
   {
     name: '11.1 without shares a client is changed as it was first read',

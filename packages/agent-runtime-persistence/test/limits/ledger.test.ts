@@ -173,6 +173,12 @@ class Life {
     assert.deepEqual(besideTheDead(await closedStoreFaults(copy, this.config)), [])
   }
 
+  async standing(client: string) {
+    await this.scene.idle()
+    const [found] = await this.scene.read({ kind: 'clients', name: client })
+    return found
+  }
+
   /** The entries of each client add up to what it has, one by one. */
   async balance(): Promise<void> {
     await this.scene.idle()
@@ -203,6 +209,18 @@ class Life {
 }
 
 describe('the ledger of credits', () => {
+  test('11.8 a process without shares settles what another has reserved', async () => {
+    const life = new Life()
+    await life.open('ledger')
+    await life.play(['submit', 'a', 7])
+    expect(await life.standing('a')).toMatchObject({ credits: 13, reserved: 7 })
+    await life.play(['crash', 'none'])
+    await life.play(['cancel', 0])
+    await life.balance()
+    expect(await life.standing('a')).toMatchObject({ credits: 13, reserved: 0, entries: 3 })
+    await life.close()
+  })
+
   test(
     '11.8 balances after any history, through crashes and changes of the settings',
     { timeout: 300_000 },
