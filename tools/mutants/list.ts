@@ -18,6 +18,8 @@ const conformance = (part: string, name: string) =>
 const coreTest = (file: string, name: string) =>
   [`packages/agent-runtime-core/test/${file}.test.ts`, name] as const
 
+const agreements = 'packages/agent-runtime/test/credits/agreements.test.ts'
+
 const model = (name: string) => ['packages/agent-runtime-persistence/test/model/model.test.ts', name] as const
 
 /** By the invariant or rule that each breaks. Source: `docs/reliability.md`. */
@@ -89,6 +91,18 @@ export const mutants: readonly Mutant[] = [
       ],
     ],
     killedBy: conformance('limits', '11.8 without shares'),
+  },
+  {
+    name: '12.5 a spot check goes on under an agreement that supervises',
+    file: `${runtime}durable/wait/approvals.ts`,
+    edits: [["return least === 'supervised' ? least : mode", 'return mode']],
+    killedBy: [agreements, '12.5 asks for approvals'],
+  },
+  {
+    name: '12.5 a child forgets the agreement that its parent came under',
+    file: `${runtime}durable/child/children.ts`,
+    edits: [['...(parent.oversight === undefined ? {} : { oversight: parent.oversight }),', '']],
+    killedBy: [agreements, '12.5 asks for approvals'],
   },
   {
     name: '11.9 a task starts that its client has no credits for',

@@ -248,6 +248,8 @@ export {
   type ClientTier,
   clientTiers,
   defaultCredits,
+  type OutOfCredits,
+  outOfCreditsChoices,
   type SharesConfig,
 } from './share/client.ts'
 export {

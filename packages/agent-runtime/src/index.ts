@@ -264,6 +264,8 @@ export type {
 } from '@ku0/agent-runtime-core'
 export type { BudgetFilter, BudgetReceipt, Budgets, ContinueOptions } from './api/budgets.ts'
 export type { Clients, ClientSettings } from './api/clients.ts'
+export { defineAgreement } from './terms/agreement.ts'
+export type { Agreement, AgreementTerms } from './api/agreements.ts'
 export type { Credits, EntriesPage, Purchase, PurchaseOptions } from './api/credits.ts'
 export type { Heartbeat, ProfileSetting, UsageProbe } from './api/profiles.ts'
 export type {

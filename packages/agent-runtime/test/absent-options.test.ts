@@ -146,6 +146,7 @@ const submit: Blank<SubmitOptions> = {
   tokens: undefined,
   cost: undefined,
   budget: undefined,
+  agreement: undefined,
 }
 const step: Blank<StepOptions> = {
   input: undefined,
@@ -162,7 +163,7 @@ const approval: Blank<ApprovalOptions> = {
   onReject: undefined,
   onTimeout: undefined,
 }
-const { idempotencyKey: _, client: __, ...forChildren } = submit
+const { idempotencyKey: _, client: __, agreement: ___, ...forChildren } = submit
 const spawn: Blank<SpawnOptions> = { ...forChildren, onParentEnd: undefined, whenFull: undefined }
 const exec: Blank<ExecOptions> = {
   cwd: undefined,

@@ -1,4 +1,5 @@
 import type { BudgetField, BudgetSum, BudgetUse } from './budget.ts'
+import type { OutOfCredits } from '../share/client.ts'
 import type { UsageSum } from './usage.ts'
 
 /** The budget of a task and all below it. Source: `docs/semantics.md 11.5`. */
@@ -34,6 +35,8 @@ export interface AccountRow {
   readonly charge: number | null
   /** With a ledger: the credits that its start took from its client's, until it is over. */
   readonly reserved?: number
+  /** Where it was submitted with one: what happens when its client has too few credits. */
+  readonly outOfCredits?: OutOfCredits
   /** Its client's virtual time when it was queued, where that gives it its place. */
   readonly place: number | null
 }

@@ -4,8 +4,9 @@ import type { Divergence } from '../history/divergence.ts'
 import type { Lane } from '../task/lane.ts'
 import type { LeaseEndReason } from '../lease/lease.ts'
 import type { Recovered } from '../recovery/decide.ts'
-import type { LimitedAmount, ProfileTerms } from '../profile/profile.ts'
 import type { OversightMode } from '../approval/oversight-mode.ts'
+import type { OutOfCredits } from '../share/client.ts'
+import type { LimitedAmount, ProfileTerms } from '../profile/profile.ts'
 import type { FinalState } from '../task/states.ts'
 import type { SupervisionStrategy } from '../supervision/supervision.ts'
 import type { UsageSum } from '../budget/usage.ts'
@@ -81,6 +82,9 @@ export interface EventData {
     idempotencyKey?: string
     labels?: Record<string, string>
     model?: string
+    /** As it was submitted: the least mode of its approvals, and what happens without credits. */
+    oversight?: OversightMode
+    outOfCredits?: OutOfCredits
     /** The task that spawned it. */
     parentId?: string
     /** The profile of its leases, if it differs from the one of its task type. */

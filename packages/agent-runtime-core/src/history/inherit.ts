@@ -75,7 +75,7 @@ export function inheritFrom(
 export function submissionOf(text: string): Submission {
   const it = parseJson(text) as EventData['task.queued']
   const { type, lane, input, budget, client, cost, labels, model, timeoutMs, tokens, tools, trace } = it
-  const { swarm, agent, profile, share } = it
+  const { swarm, agent, profile, share, oversight, outOfCredits } = it
   return {
     type,
     lane,
@@ -91,6 +91,8 @@ export function submissionOf(text: string): Submission {
     ...(trace === undefined ? {} : { trace }),
     ...(swarm === undefined ? {} : { swarm }),
     ...(agent === undefined ? {} : { agent }),
+    ...(oversight === undefined ? {} : { oversight }),
+    ...(outOfCredits === undefined ? {} : { outOfCredits }),
     ...(profile === undefined ? {} : { profile }),
     ...(share === undefined ? {} : { share }),
   }

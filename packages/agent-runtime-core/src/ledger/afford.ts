@@ -12,7 +12,7 @@ export function wantsCredits(
   credits: number,
   account: TaskRow['account'],
 ): boolean {
-  if (shares?.ledger !== true || shares.outOfCredits === 'run') return false
+  if (shares?.ledger !== true || (account?.outOfCredits ?? shares.outOfCredits) === 'run') return false
   // It was charged at its first start.
   if ((account?.charge ?? null) !== null) return false
   return credits < (account?.cost ?? MICRO)
@@ -30,7 +30,7 @@ export function lacksCredits(
 /** Why a submission is refused because its client has too few credits. Source: `docs/semantics.md 11.9`. */
 export function exceededCredits(ws: WorkingSet, it: Submission): Objection | undefined {
   const { shares } = ws.config
-  if (shares?.ledger !== true || shares.outOfCredits !== 'reject') return undefined
+  if (shares?.ledger !== true || (it.outOfCredits ?? shares.outOfCredits) !== 'reject') return undefined
   const name = it.client ?? ''
   const row = ws.clients.get(name)
   const credits = row === undefined ? shares.startCredits : row.credits / MICRO

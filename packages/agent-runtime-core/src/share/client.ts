@@ -7,6 +7,10 @@ export type { SharesConfig } from './schema.ts'
 export const clientTiers = ['contracted', 'marketplace'] as const
 export type ClientTier = (typeof clientTiers)[number]
 
+/** The treatment of a task whose estimate its client's credits do not cover. Source: `docs/semantics.md 11.9`. */
+export const outOfCreditsChoices = ['run', 'park', 'reject'] as const
+export type OutOfCredits = (typeof outOfCreditsChoices)[number]
+
 /** A client of the store, as its share is reckoned. Source: `docs/semantics.md 11`. */
 export interface ClientRecord {
   readonly name: string

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { outOfCreditsChoices } from './client.ts'
 
 /**
  * Fair shares between clients. Unset, tasks of a lane start in the order of submission, whichever client they
@@ -19,7 +20,7 @@ export const SharesConfig = z
        * With a ledger: what happens to a task whose estimate its client's credits do not cover. `run`: it starts. `park`: it stays queued until
        * there are credits. `reject`: it is refused when it is submitted; a task that is queued already stays queued. Source: `docs/semantics.md 11.9`.
        */
-      outOfCredits: z.enum(['run', 'park', 'reject'], { error: "'run', 'park' or 'reject'" }).default('run'),
+      outOfCredits: z.enum(outOfCreditsChoices, { error: "'run', 'park' or 'reject'" }).default('run'),
       /** The credits of a client that nobody has set. */
       startCredits: z
         .number({ error: 'a number from 0 to 1e9' })

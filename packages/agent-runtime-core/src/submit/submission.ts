@@ -1,3 +1,5 @@
+import type { OversightMode } from '../approval/oversight-mode.ts'
+import type { OutOfCredits } from '../share/client.ts'
 import type { BudgetTerms } from '../budget/budget.ts'
 import type { RejectionReason } from '../event/event.ts'
 import type { ProfileTerms } from '../profile/profile.ts'
@@ -25,6 +27,10 @@ export interface Submission {
   readonly tokens?: number
   /** An estimate of what fair shares reckon with, to the millionth; 1 without one. Source: `docs/semantics.md 11.5`. */
   readonly cost?: number
+  /** How much a person looks at what it does at the least, whatever its type says. Source: `docs/semantics.md 12.5`. */
+  readonly oversight?: OversightMode
+  /** Its treatment when its client's credits do not cover its estimate, whatever the shares say. Source: `docs/semantics.md 11.9`. */
+  readonly outOfCredits?: OutOfCredits
   /** The profile of its leases, if it differs from the one of its task type. */
   readonly profile?: ProfileTerms
   /** The swarm that it is an agent of, and its name there. It has a `profile` then. Source: `docs/semantics.md 10.6`. */

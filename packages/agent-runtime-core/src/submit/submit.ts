@@ -95,7 +95,7 @@ function enter(ws: WorkingSet, it: Submission, parent: number | null): Receipt {
       tokens: it.tokens ?? 0,
       explicitId: it.taskId ?? null,
       parent,
-      account: it.cost === undefined ? null : accountFor(it.cost),
+      account: accountFor(it),
       budget: budget === undefined ? above : id,
     },
     {},
@@ -114,8 +114,10 @@ function enter(ws: WorkingSet, it: Submission, parent: number | null): Receipt {
   return { accepted: true, taskId: it.taskId ?? ws.ids.task(id), sequence: id, deduplicated: false }
 }
 
-function accountFor(cost: number): AccountRow {
-  return { cost: Math.round(cost * MICRO), used: null, charge: null, place: null }
+function accountFor({ cost, outOfCredits }: Submission): AccountRow | null {
+  if (cost === undefined && outOfCredits === undefined) return null
+  const account = { cost: Math.round((cost ?? 1) * MICRO), used: null, charge: null, place: null }
+  return outOfCredits === undefined ? account : { ...account, outOfCredits }
 }
 
 /** The refusal by a route's circuit or a swarm. Source: `docs/semantics.md 2.1, 10.3, 10.6`. */
@@ -257,6 +259,8 @@ function submissionText(
   if (it.labels !== undefined) text += `"labels":${sortedRecord(it.labels)},`
   text += `"lane":"${it.lane}",`
   if (it.model !== undefined) text += `"model":${JSON.stringify(it.model)},`
+  if (it.outOfCredits !== undefined) text += `"outOfCredits":"${it.outOfCredits}",`
+  if (it.oversight !== undefined) text += `"oversight":"${it.oversight}",`
   if (it.parentId !== undefined) text += `"parentId":${JSON.stringify(it.parentId)},`
   if (it.profile !== undefined) text += `"profile":${canonical(it.profile)},`
   if (it.schedule !== undefined) text += `"schedule":${JSON.stringify(it.schedule)},`

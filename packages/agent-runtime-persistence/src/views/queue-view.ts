@@ -153,7 +153,7 @@ export function prepareQueueView(
     /** Why a stream waits for credits of its client. */
     function creditsWanted({ id, client: name }: StreamRow): string | undefined {
       const { shares } = config
-      if (shares === undefined || shares.outOfCredits === 'run') return undefined
+      if (shares?.ledger !== true) return undefined
       const text = accountOfFirst.get(id) ?? null
       const account = text === null ? null : (JSON.parse(text) as AccountRow)
       const credits = load.client(name)?.credits ?? shares.startCredits * MICRO

@@ -82,6 +82,8 @@ const submitted = {
   timeoutMs: time,
   tokens: count,
   cost: count,
+  oversight: mostly(values('supervised', 'spot_check')),
+  outOfCredits: mostly(values('run', 'park', 'reject')),
   profile: terms,
   swarm: name,
   agent: name,

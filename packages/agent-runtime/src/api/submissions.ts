@@ -1,3 +1,4 @@
+import type { Agreement } from './agreements.ts'
 import type { BudgetOptions, Lane } from '@ku0/agent-runtime-core'
 import type { TaskType } from './task-type.ts'
 
@@ -37,6 +38,11 @@ export interface SubmitOptions {
    * is left above it. Source: `docs/semantics.md 11.5`.
    */
   readonly budget?: BudgetOptions | undefined
+  /**
+   * The agreement that it comes under: what `defineAgreement` returns. Options of the call win over its terms, except for the client and
+   * the oversight. Source: `docs/credits.md`.
+   */
+  readonly agreement?: Agreement | undefined
 }
 
 /** One submission, as it is made. */

@@ -45,6 +45,11 @@ export interface TaskContext<X extends Exchange = any> {
   readonly tools: readonly string[]
   readonly labels: Readonly<Record<string, string>>
   /**
+   * How much a person is to look at its work: the mode of the task type, or the one that it was submitted with if that has more control. Under
+   * `supervised` ask for every intermediate result. Source: `docs/semantics.md 12.5`.
+   */
+  readonly oversight: OversightMode
+  /**
    * The schedule that submitted the task, and the time that the run is for, epoch ms; a run that was
    * triggered by hand has no time.
    */
@@ -419,7 +424,7 @@ export interface Feedback {
  * Options of a child, besides its input. The task type supplies what is left out; the default lane is the
  * parent's.
  */
-export interface SpawnOptions extends Omit<SubmitOptions, 'idempotencyKey' | 'client'> {
+export interface SpawnOptions extends Omit<SubmitOptions, 'idempotencyKey' | 'client' | 'agreement'> {
   /** The treatment of the child if this task ends first: `cancel` by default. */
   readonly onParentEnd?: ChildPolicy | undefined
   /**

@@ -23,6 +23,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { familiarToSubmission } from '../terms/familiar-names.ts'
 import { submitRules } from '../terms/submit-rules.ts'
+import type { Agreement } from '../api/agreements.ts'
 import type { SubmitItem, SubmitOptions } from '../api/submissions.ts'
 import { check, describeIssues } from '../terms/schema.ts'
 import type { TaskTerms } from '../terms/task-definition.ts'
@@ -44,6 +45,8 @@ export class Submissions {
   readonly #trace: () => Readonly<Record<string, string>> | undefined
   readonly #assertOpen: () => void
   readonly #watch: Pick<TypeWatch, 'lookAgain'> | undefined
+  /** The agreements whose clients have their tier. */
+  readonly #agreed = new WeakSet<Agreement>()
   readonly #watchNames: ReturnType<typeof watchQuotaNames>
 
   constructor(deps: {
@@ -113,9 +116,25 @@ export class Submissions {
       const prepared = this.#prepare(item, `${placeOf(index)}submit`, (type) => this.#unknown(type, item))
       tasks.push(prepared instanceof Promise ? await prepared : prepared)
     }
+    for (const { options } of items)
+      if (options?.agreement !== undefined) await this.#agree(options.agreement)
     this.#assertOpen()
     this.#watch?.lookAgain()
     return tasks.length === 0 ? [] : this.#store.write({ kind: 'submit', tasks })
+  }
+
+  /** The client of an agreement gets its tier before the first task comes under it. */
+  async #agree(agreement: Agreement): Promise<void> {
+    const { client, tier } = agreement
+    if (tier === undefined || this.#agreed.has(agreement)) return
+    const outcome = await this.#store.write({ kind: 'putClient', name: client, tier })
+    if (outcome.as === 'full')
+      throw new RuntimeError(
+        'limit_exceeded',
+        `the client ${show(client)} of the agreement ${show(agreement.name)} is one too many: the limit maxClients is reached; remove a client first`,
+        { details: { client } },
+      )
+    this.#agreed.add(agreement)
   }
 
   #prepare(
@@ -201,16 +220,18 @@ export class Submissions {
   ): Submission {
     const model = options?.model ?? terms?.model
     const tools = options?.tools ?? terms?.tools
-    const timeoutMs = options?.timeoutMs ?? terms?.timeoutMs
+    const agreement = options?.agreement
+    const timeoutMs = options?.timeoutMs ?? agreement?.timeoutMs ?? terms?.timeoutMs
     this.#watchNames(type, { model, tools })
     const trace = this.#trace()
-    const { dueAt, budget: _, ...others } = options ?? {}
+    const { dueAt, budget: _, agreement: __, ...others } = options ?? {}
     return {
       ...withoutUndefined(others),
+      ...(agreement === undefined ? {} : agreedOf(agreement, options)),
       ...(dueAt === undefined ? {} : { dueAt: Number(dueAt) }),
       ...budgetOf(options, terms),
       type,
-      lane: options?.lane ?? usualLane(terms, isDelayed(options)),
+      lane: options?.lane ?? agreement?.lane ?? usualLane(terms, isDelayed(options)),
       input,
       ...(model === undefined ? {} : { model }),
       ...(tools === undefined ? {} : { tools }),
@@ -230,11 +251,30 @@ function typeOf(task: unknown): unknown {
   }
 }
 
+/** What a submission takes from its agreement, besides its lane and its limits of time. */
+function agreedOf(
+  { name, client, oversight, outOfCredits }: Agreement,
+  options: SubmitOptions | undefined,
+): Partial<Submission> {
+  return {
+    client,
+    labels: { ...options?.labels, agreement: name },
+    ...(oversight === undefined ? {} : { oversight }),
+    ...(outOfCredits === undefined ? {} : { outOfCredits }),
+  }
+}
+
 /** The default budget of a task type is cut to what is left above it; a budget that a call names is not. */
 function budgetOf(
   options: SubmitOptions | undefined,
   terms: TaskTerms | undefined,
 ): { readonly budget?: BudgetTerms } {
+  const wallMs = options?.agreement?.deadlineMs
+  if (wallMs !== undefined) {
+    const given = options?.budget ?? terms?.budget
+    const budget = budgetTerms('budget', { ...given, wallMs: Math.min(given?.wallMs ?? wallMs, wallMs) })
+    return { budget: options?.budget === undefined ? { ...budget, cut: true } : budget }
+  }
   if (options?.budget !== undefined) return { budget: budgetTerms('option budget', options.budget) }
   if (terms?.budget === undefined) return none
   return { budget: { ...budgetTerms('budget', terms.budget), cut: true } }
@@ -248,6 +288,11 @@ const MAX_MESSAGE_LENGTH = 2_000
 function checkOptions(options: SubmitOptions | undefined, call: string): void {
   assertOptions(call, options, submitRules, { familiar: familiarToSubmission })
   if (options?.budget !== undefined) budgetTerms(`${call} option budget`, options.budget)
+  const { agreement, client } = options ?? {}
+  if (agreement !== undefined && client !== undefined && client !== agreement.client)
+    throw invalid(
+      `${call} options agreement and client: the agreement ${show(agreement.name)} is with ${show(agreement.client)}; given ${show(client)}`,
+    )
   if (options?.dueAt !== undefined && options.delayMs !== undefined)
     throw invalid(`${call} options dueAt and delayMs: give only one of them`)
 }

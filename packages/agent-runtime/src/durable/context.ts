@@ -1,6 +1,8 @@
 import {
+  compareOversight,
   idempotencyKey,
   type Lane,
+  type OversightMode,
   RuntimeError,
   show,
   type SupervisorTerms,
@@ -106,6 +108,10 @@ export class HandlerContext implements TaskContext {
   get tools(): readonly string[] {
     return this.#submission.tools ?? []
   }
+  get oversight(): OversightMode {
+    const [own, least = own] = [this.#rules.oversight, this.#submission.oversight]
+    return compareOversight(least, own) > 0 ? least : own
+  }
   get labels(): Readonly<Record<string, string>> {
     return this.#submission.labels ?? {}
   }
@@ -163,7 +169,8 @@ export class HandlerContext implements TaskContext {
 
   requestApproval(key: string, artifact: unknown, options?: ApprovalOptions): Promise<Approval<never>> {
     const caller = this.#caller('requestApproval')
-    return requestApproval(caller, this.#rules, key, artifact, options) as Promise<Approval<never>>
+    const terms = { ...this.#rules, least: this.#submission.oversight }
+    return requestApproval(caller, terms, key, artifact, options) as Promise<Approval<never>>
   }
 
   patched(id: string): Promise<boolean> {

@@ -119,7 +119,7 @@ const settingRules: Rules<SupervisorSettings> = {
   periodMs: wholeNumber(1, 1e12),
   endsWith: isOneOf(supervisorEnds),
 }
-const { idempotencyKey: _, client: __, taskId: ___, ...nodeRules } = submitRules
+const { idempotencyKey: _, client: __, taskId: ___, agreement: ____, ...nodeRules } = submitRules
 const childRules: Rules<DefinedChild<TaskDefinition, never>> = {
   task: [
     'what defineTask, defineGraph or defineSupervisor returns',

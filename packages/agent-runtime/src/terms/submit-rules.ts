@@ -10,6 +10,7 @@ import {
   type Rule,
   type Rules,
 } from '@ku0/agent-runtime-core'
+import { isAgreement } from './agreement.ts'
 import type { SubmitOptions } from '../api/submissions.ts'
 
 export const labelsRule: Rule = ['an object of strings, no lone surrogates', isLabels]
@@ -32,6 +33,7 @@ export const submitRules: Rules<SubmitOptions> = {
   tokens: ['a whole number, 0 or more', (value) => Number.isSafeInteger(value) && isAmount(value)],
   cost: ['a number from 0 to 1e9', (value) => isAmount(value) && value <= 1e9],
   budget: ['an object with limits', isRecord],
+  agreement: ['what defineAgreement returns', isAgreement],
 }
 
 /** Whole ms that a Date can represent: the store keeps integers. */

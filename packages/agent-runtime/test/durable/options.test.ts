@@ -87,7 +87,7 @@ const calls: Readonly<Record<string, Refused>> = {
     [{ whenFull: 'drop' }, "spawn 'a' option whenFull: wait | throw; given"],
     [
       { client: 'me' },
-      "spawn 'a' option client: not for a child, which has its parent's client and is identified by its key",
+      "spawn 'a' option client: not for a child, which has its parent's client and agreement and is identified by its key",
     ],
   ],
   call: [

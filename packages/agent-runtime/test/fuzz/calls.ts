@@ -19,6 +19,7 @@ import {
   createRuntime,
   createWorker,
   defineAgent,
+  defineAgreement,
   defineCodec,
   defineComposition,
   combineRecovery,
@@ -742,6 +743,24 @@ export const exported: Readonly<Record<string, Door>> = {
       handler,
     ],
     open: (_, options: never, it: never) => toAgentView(defineAgent(options, it) as never),
+  },
+  defineAgreement: {
+    given: [
+      fields(
+        {
+          name,
+          client: name,
+          lane: mostly(values('batch')),
+          timeoutMs: count,
+          deadlineMs: count,
+          oversight: text,
+          outOfCredits: mostly(values('park')),
+        },
+        'name',
+        'client',
+      ),
+    ],
+    open: (_, terms: never) => defineAgreement(terms),
   },
   defineGraph: { given: [graph], open: (_, options: never) => defineGraph(options) },
   defineSupervisor: { given: [supervisor], open: (_, options: never) => defineSupervisor(options) },

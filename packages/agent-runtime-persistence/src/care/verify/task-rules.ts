@@ -201,7 +201,7 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
 
   function checkAccount(
     row: TaskRow,
-    { cost }: Partial<EventData['task.queued']>,
+    { cost, outOfCredits }: Partial<EventData['task.queued']>,
     starts: readonly ReadEvent[],
     told: Folded['row'],
   ): void {
@@ -212,6 +212,7 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
       return
     }
     faults.same(`task ${row.id}, cost`, Math.round((cost ?? 1) * MICRO), account.cost)
+    faults.same(`task ${row.id}, outOfCredits`, outOfCredits, account.outOfCredits)
     const used = account.used === null ? undefined : usageOf(account.used)
     faults.same(`task ${row.id}, used`, textOf(told['used']), textOf(used))
     const reserved = starts.find(({ it }) => it['reserved'] !== undefined)?.it['reserved']

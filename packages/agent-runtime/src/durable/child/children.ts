@@ -128,17 +128,17 @@ function readOptions(
   given: unknown,
 ): { readonly options: SubmitOptions; readonly policy: ChildPolicy; readonly whenFull: 'wait' | 'throw' } {
   if (given === undefined) return { options: {}, policy: 'cancel', whenFull: 'wait' }
-  for (const name of ['idempotencyKey', 'client'])
+  for (const name of ['idempotencyKey', 'client', 'agreement'])
     if (isRecord(given) && name in given)
       throw invalid(
-        `${call} option ${name}: not for a child, which has its parent's client and is identified by its key`,
+        `${call} option ${name}: not for a child, which has its parent's client and agreement and is identified by its key`,
       )
   assertOptions(call, given, spawnRules, { familiar: familiarToSubmission })
   const { onParentEnd = 'cancel', whenFull = 'wait', ...options } = given as SpawnOptions
   return { options, policy: onParentEnd, whenFull }
 }
 
-const { idempotencyKey: _, client: __, ...rest } = submitRules
+const { idempotencyKey: _, client: __, agreement: ___, ...rest } = submitRules
 const spawnRules: Rules<SpawnOptions> = {
   ...rest,
   onParentEnd: isOneOf(childPolicies),
@@ -257,6 +257,8 @@ class Spawn<T> implements Start, Member, Seeker {
     this.#prepared = prepared
     const submission = {
       ...(parent.client === undefined ? {} : { client: parent.client }),
+      ...(parent.oversight === undefined ? {} : { oversight: parent.oversight }),
+      ...(parent.outOfCredits === undefined ? {} : { outOfCredits: parent.outOfCredits }),
       ...(parent.trace === undefined ? {} : { trace: parent.trace }),
       ...prepared,
     }

@@ -28,7 +28,11 @@ import { awaitRecord, isWait, readOrEnd, type WaitCaller } from './wait-calls.ts
 /** `ctx.requestApproval`. Source: `docs/semantics.md 12.1-12.3`. */
 export function requestApproval(
   { pass, scope, callee }: WaitCaller,
-  terms: ExchangeTerms & Pick<TaskDefinition, 'oversight' | 'recovery'>,
+  terms: ExchangeTerms &
+    Pick<TaskDefinition, 'oversight' | 'recovery'> & {
+      /** The mode that the task was submitted with: no approval has less. */
+      readonly least: OversightMode | undefined
+    },
   key: unknown,
   artifact: unknown,
   given: unknown,
@@ -67,14 +71,19 @@ export function requestApproval(
       name: approvalName(key),
       ...(timeoutMs === undefined ? {} : { delayMs: timeoutMs }),
       approval: requestOf(pass, key, text, {
-        mode: terms.oversight,
         ...rejectionsOf(terms.recovery),
         ...withoutUndefined(options),
+        mode: stronger(options.mode ?? terms.oversight, terms.least),
       }),
     }))
   } catch (error) {
     return refused(scope, 'approval', key, error)
   }
+}
+
+/** A task under supervision has no spot checks. A spot check that it was submitted with lets nothing through that its own mode asks for. */
+function stronger(mode: OversightMode, least: OversightMode | undefined): OversightMode {
+  return least === 'supervised' ? least : mode
 }
 
 /** The feedback of the rejections since the last approval. Source: `docs/semantics.md 12.2`. */

@@ -1,0 +1,25 @@
+import type { ClientTier, Lane, OutOfCredits, OversightMode } from '@ku0/agent-runtime-core'
+
+/** The terms of an agreement with a client; a term that is left out leaves its submissions as they are. */
+export interface AgreementTerms {
+  /** Its name, 1 to 255 characters. Its tasks have it as their label `agreement`. */
+  readonly name: string
+  /** The client that its tasks run for. */
+  readonly client: string
+  /** The tier of that client: set with the first submission of a process that comes under the agreement. */
+  readonly tier?: ClientTier | undefined
+  readonly lane?: Lane | undefined
+  /** The time limit of one attempt. */
+  readonly timeoutMs?: number | undefined
+  /** The longest time from the first start to the end, whatever the task does: the `wallMs` of its budget. */
+  readonly deadlineMs?: number | undefined
+  /** How much a person looks at its tasks at the least, and at those below them. */
+  readonly oversight?: OversightMode | undefined
+  /** The treatment of a task that the client has too few credits for. */
+  readonly outOfCredits?: OutOfCredits | undefined
+}
+
+/** An agreement, as `defineAgreement` returns it. Frozen. Source: `docs/credits.md`, `docs/semantics.md 12.5`. */
+export interface Agreement extends AgreementTerms {
+  readonly kind: 'agreement'
+}
