@@ -93,6 +93,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('limits', '11.8 without shares'),
   },
   {
+    name: '12.0 a second agent takes the name of the first',
+    file: `${runtime}agents/registry.ts`,
+    edits: [['if (byName.has(name))', "if (name === '')"]],
+    killedBy: ['packages/agent-runtime/test/agents/registry.test.ts', '12.0 finds an agent'],
+  },
+  {
     name: '12.5 a spot check goes on under an agreement that supervises',
     file: `${runtime}durable/wait/approvals.ts`,
     edits: [["return least === 'supervised' ? least : mode", 'return mode']],

@@ -264,6 +264,7 @@ export type {
 } from '@ku0/agent-runtime-core'
 export type { BudgetFilter, BudgetReceipt, Budgets, ContinueOptions } from './api/budgets.ts'
 export type { Clients, ClientSettings } from './api/clients.ts'
+export { createAgentRegistry, type AgentFilter, type AgentRegistry } from './agents/registry.ts'
 export { defineAgreement } from './terms/agreement.ts'
 export type { Agreement, AgreementTerms } from './api/agreements.ts'
 export type { Credits, EntriesPage, Purchase, PurchaseOptions } from './api/credits.ts'

@@ -2,6 +2,7 @@ import {
   ConfigError,
   type ConfigProblem,
   defaultOversightMode,
+  isAmount,
   isName,
   isRecord,
   type OversightMode,
@@ -32,6 +33,8 @@ export interface AgentOptions<
   readonly domain: readonly string[]
   readonly input: Input
   readonly output: Output
+  /** The cost of one task of it in credits, 0 to 1e9: 1 by default. Hand it to `submit` as the `cost`. */
+  readonly cost?: number | undefined
   /** How much a person looks at what it does: the mode of its requests for approval. `autonomous_escalation` by default. */
   readonly mode?: OversightMode | undefined
 }
@@ -47,6 +50,8 @@ export interface AgentProfile<
   readonly domain: readonly string[]
   readonly input: Input
   readonly output: Output
+  /** The cost of one task of it, in credits. */
+  readonly cost: number
   readonly mode: OversightMode
 }
 
@@ -88,7 +93,7 @@ export function defineAgent<
 ): AgentDefinition<Name, Input, Output, ExchangeOf<Signals, Approvals, Emits>> {
   const problems = problemsOf(options)
   if (problems.length > 0) throw new ConfigError(problems)
-  const { name, capabilities, domain, mode = defaultOversightMode, ...rest } = options
+  const { name, capabilities, domain, cost = 1, mode = defaultOversightMode, ...rest } = options
   // The handler's own type says what its task's would: the output schema is always there.
   const task = defineTask({ ...rest, type: name, oversight: mode }, handler as unknown as () => never)
   const { input, output } = options
@@ -98,6 +103,7 @@ export function defineAgent<
     domain: Object.freeze([...domain]),
     input,
     output,
+    cost,
     mode,
   })
   return Object.freeze({ profile, task })
@@ -137,5 +143,6 @@ const rules: Readonly<Record<string, Rule>> = {
   capabilities: names,
   domain: names,
   output: ['a schema', (value) => value !== null],
+  cost: ['a number from 0 to 1e9', (value) => isAmount(value) && value <= 1e9],
   mode: [oversightModes.join(' | '), (value) => (oversightModes as readonly unknown[]).includes(value)],
 }

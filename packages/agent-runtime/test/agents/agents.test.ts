@@ -20,6 +20,7 @@ describe('an agent', () => {
     expect(reviewer.profile).toEqual({
       ...profile,
       capabilities: ['read_code'],
+      cost: 1,
       mode: 'autonomous_escalation',
     })
     for (const frozen of [reviewer, reviewer.profile, reviewer.profile.capabilities, reviewer.profile.domain])

@@ -14,6 +14,7 @@ import {
   findStuck,
   compareOversight,
   compose,
+  createAgentRegistry,
   createClient,
   createPool,
   createRuntime,
@@ -761,6 +762,10 @@ export const exported: Readonly<Record<string, Door>> = {
       ),
     ],
     open: (_, terms: never) => defineAgreement(terms),
+  },
+  createAgentRegistry: {
+    given: [listOf(hostile)],
+    open: (_, agents: never) => createAgentRegistry(agents),
   },
   defineGraph: { given: [graph], open: (_, options: never) => defineGraph(options) },
   defineSupervisor: { given: [supervisor], open: (_, options: never) => defineSupervisor(options) },
