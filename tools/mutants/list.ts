@@ -632,7 +632,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       [
         '    const flushed = yield* flush(db, it.cache, it.around, now, work, it.lines)\n',
-        '    yield* got(db.commit())\n    const flushed = yield* flush(db, it.cache, it.around, now, work, it.lines)\n    yield* got(db.begin())\n',
+        '    yield* got(db.commit())\n    const flushed = yield* flush(db, it.cache, it.around, now, work, it.lines)\n    yield* got(db.begin(false))\n',
       ],
     ],
     killedBy: ['packages/agent-runtime-persistence/test/crash/flush-of-every-kind.proof.test.ts', ': cancel'],
@@ -875,6 +875,20 @@ export const mutants: readonly Mutant[] = [
     file: `${persistence}postgres/touched.ts`,
     edits: [['  if (lease !== null) return true\n', '']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/touched.proof.test.ts', 'without an event'],
+  },
+  {
+    name: 'a process keeps its turn although another one hurries',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [
+      ['    this.until = this.mono()\n    if (!this.isDeciding) this.end(session)\n', '    void session\n'],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'who hurries'],
+  },
+  {
+    name: 'a process keeps its turn while it has nothing to write',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [['this.arm(session, Math.min(this.until, this.mono() + lingerMs))', 'void session']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'nothing is written'],
   },
   {
     name: 'a series counts each attempt that failed as a task that failed',

@@ -40,6 +40,10 @@ export interface Database {
   readonly busyMs: number
   /** So many tasks of a stream are read at once while this process is alone: they are kept until they are claimed. */
   readonly readAhead: number
+  /** So many calls share a flush at the most. */
+  readonly maxCalls: number
+  /** After a commit the lock is left alone for so many ms, since others may want it. */
+  readonly fairnessMs: number
   /** Processes that are registered beside this one, and those of them that are proven gone, as of the last look. */
   readonly others: number
   readonly gone: readonly number[]
@@ -54,8 +58,11 @@ export interface Database {
   /** When the first of these is due: by the wall clock, a lease by its own. */
   nextAt(what: 'task' | 'lease' | 'schedule' | 'budget'): Reply<number | undefined>
 
-  /** Begins a transaction in which nobody else writes; false while another process holds it, or the database cannot be reached. */
-  begin(): Reply<boolean>
+  /**
+   * Begins a transaction in which nobody else writes; false while another process holds it, or the database cannot be reached. `isAwaited`: it
+   * answers a call from outside of a handler, so others that only work off the queue let it go first.
+   */
+  begin(isAwaited: boolean): Reply<boolean>
   /** In a transaction: whether another process has written since the last one. Throws where a later version has. */
   hasForeignChanges(): Reply<boolean>
   /** In a transaction: what the engine keeps between flushes; of streams and clients what changed after the commit `since`, all without it. */

@@ -59,9 +59,9 @@ export class Due {
     return true
   }
 
-  /** The next turn looks at once. */
-  tickNow(): void {
-    this.tickAt = 0
+  /** The next turn looks at once; commits that are under way are not interrupted for it. */
+  tickNow(mono: number): void {
+    this.tickAt = Math.min(this.tickAt, mono)
   }
 
   isHeartbeat(mono: number): boolean {

@@ -139,7 +139,7 @@ export class Engine {
 
   /** Somebody else has written: the next turn looks at once. */
   hint(): void {
-    this.due.tickNow()
+    this.due.tickNow(this.mono())
   }
 
   /** Whether calls wait for a flush that may begin now. */
@@ -328,7 +328,7 @@ export class Engine {
 
   /** The calls of the next flush. What comes in while it goes on is for the one after it. */
   private takeBatch(): Call[] {
-    const size = this.singly > 0 ? 1 : maxBatch
+    const size = this.singly > 0 ? 1 : Math.min(maxBatch, this.db.maxCalls)
     const { calls } = this
     this.calls = calls.length <= size ? [] : calls.slice(size)
     return calls.length <= size ? calls : calls.slice(0, size)
@@ -427,7 +427,7 @@ export class Engine {
     this.tellDrains()
     yield* publisher.publish(draft, ws)
     yield* got(db.afterCommit({ wrote, mono }))
-    if (db.others > 0 && wrote) due.notBefore = this.mono() + fairnessMs
+    if (wrote && db.fairnessMs > 0) due.notBefore = this.mono() + db.fairnessMs
   }
 
   /** A flush that failed is repeated operation by operation, so that only the one at fault is refused. */
@@ -530,6 +530,3 @@ interface Beat {
  * calls were refused, since another process holds the lock for too long. `sent`: what came of it is not known yet.
  */
 type FlushEnd = 'committed' | 'sent' | 'refused' | 'repeat' | 'busy'
-
-/** After a commit the lock is left alone for this long while others may want it. */
-const fairnessMs = 0.3

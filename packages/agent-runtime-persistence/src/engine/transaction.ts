@@ -37,7 +37,8 @@ export type TransactionEnd =
 /** One flush in one transaction: begun, brought up to date with what others wrote, flushed, committed; or undone. */
 export function* transact(it: TransactionParts, work: TransactionWork): Steps<TransactionEnd> {
   const { db } = it
-  if (!(yield* got(db.begin()))) return { as: 'busy' }
+  const isAwaited = work.operations.some((operation) => !('leaseId' in operation))
+  if (!(yield* got(db.begin(isAwaited)))) return { as: 'busy' }
   try {
     const foreign = yield* catchUp(it)
     const now = db.now()

@@ -19,6 +19,8 @@ export class Connections {
   readonly prelude: string
   /** The same with the beginning, for a batch. */
   readonly beginning: readonly Statement[]
+  /** Ends a transaction that failed, and gives back what the connection holds. */
+  readonly rollback: string
   readonly place: PostgresPlace
   private readonly driver: Driver
   private readonly timers: Timers
@@ -28,6 +30,7 @@ export class Connections {
     this.place = place
     this.timers = timers
     const settings = place.hasSessions ? [] : settingsOf('SET LOCAL', place.schema)
+    this.rollback = place.hasSessions ? 'ROLLBACK; SELECT pg_advisory_unlock_all()' : 'ROLLBACK'
     this.prelude = settings.join('; ')
     this.beginning = ['BEGIN', ...settings].map((text) => statement(text))
   }

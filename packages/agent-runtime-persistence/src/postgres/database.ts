@@ -45,6 +45,7 @@ import { Reader } from './reader.ts'
 import { schemaVersion } from './schema.ts'
 import type { Session } from './session.ts'
 import { changesUntold, touchedTasks, touchedText } from './touched.ts'
+import { Turn } from './turn.ts'
 import { statement } from './write.ts'
 
 export interface PostgresOptions {
@@ -113,6 +114,7 @@ export class PostgresDatabase implements Database {
   private isReconnected = false
   private readonly due = new DueTimes()
   private readonly competition = new Competition()
+  private readonly turn: Turn
   /** When the server is looked at again, whatever is heard. */
   private lookAt = 0
   /** After this the server is tried again that could not be reached. */
@@ -148,7 +150,9 @@ export class PostgresDatabase implements Database {
   }
 
   private constructor(options: PostgresOptions, { opened, clock, presence }: Parts) {
-    const { connections, config, environment, hashes, identity } = options
+    const { connections, config, environment, hashes, identity, isVirtual } = options
+    const { clock: processClock, timers } = environment
+    this.turn = new Turn({ ...connections.place, clock: processClock, timers, isVirtual })
     this.connections = connections
     this.environment = environment
     this.clock = clock
@@ -201,6 +205,16 @@ export class PostgresDatabase implements Database {
     return this.presence.others
   }
 
+  /** Who waits for the turn, or for the lock, comes next by itself. Behind a pooler a process that hurries may be first again. */
+  get fairnessMs(): number {
+    return this.others > 0 && !this.connections.place.hasSessions ? pooledFairnessMs : 0
+  }
+
+  /** In a turn the next flush is decided while the server writes this one, so there have to be several. */
+  get maxCalls(): number {
+    return this.isCalm || !this.connections.place.hasSessions ? Number.POSITIVE_INFINITY : callsOfTurn
+  }
+
   get gone(): readonly number[] {
     return this.presence.gone
   }
@@ -243,26 +257,35 @@ export class PostgresDatabase implements Database {
     return this.due.of(what)
   }
 
-  async begin(): Promise<boolean> {
+  async begin(isAwaited = false): Promise<boolean> {
     if (!(await this.connect())) return false
     this.next = undefined
     this.writes = []
     this.touched = undefined
     this.isStale = false
-    if (this.isCalm || this.sent.length > 0) {
+    if (this.isCalm || this.sent.length > 0 || this.turn.isOn) {
+      this.turn.decides(this.session)
       this.open = 'assumed'
       this.head = this.tip
       return true
     }
+    this.turn.end(this.session)
+    const asks = this.turn.isWanted
     this.open = 'locked'
     try {
-      const found = await this.session.batch([
+      const turn = asks ? this.turn.ask(this.session, isAwaited) : undefined
+      const answer = this.session.batch([
         ...this.connections.beginning,
         { text: lockHeadText, values: [] },
         { text: clockAndTimesText, values: [] },
         { text: touchedText, values: [parameter(this.last.number)] },
       ])
+      // Both are on their way: where the first fails, so does the second.
+      answer.catch(() => undefined)
+      await turn
+      const found = await answer
       const [heads, told, journal] = found.slice(-3)
+      if (asks) this.turn.begins(this.session, this.others)
       const [at, ...times] = told?.rows[0] ?? []
       this.clock.tell(at as number)
       this.due.take(times)
@@ -303,6 +326,7 @@ export class PostgresDatabase implements Database {
     try {
       this.session = await this.connections.open('commit')
       this.isReconnected = true
+      this.turn.forget()
       this.retryMs = 0
       return true
     } catch (error) {
@@ -409,18 +433,23 @@ export class PostgresDatabase implements Database {
     this.stands()
   }
 
-  /** Where the transaction was begun in vain, its commit fails: so the next may be decided meanwhile. */
+  /** Where the transaction was begun in vain, its commit fails: so the next may be decided meanwhile, as it may under the lock in a turn. */
   send(): Sent | undefined {
-    return this.open === 'assumed' && this.connections.place.hasSessions ? this.sendCommit() : undefined
+    return (this.open === 'assumed' || this.turn.isOn) && this.connections.place.hasSessions
+      ? this.sendCommit()
+      : undefined
   }
 
   get takesMore(): boolean {
-    return this.isCalm && this.session.lost === undefined && !this.isBroken && this.lookup === undefined
+    const isAlone = this.isCalm || this.turn.isOn
+    return isAlone && this.session.lost === undefined && !this.isBroken && this.lookup === undefined
   }
 
   stands(): void {
     this.last = this.sent.shift() ?? this.last
-    if (this.sent.length === 0) this.lookup = undefined
+    if (this.sent.length > 0) return
+    this.lookup = undefined
+    this.turn.rests(this.session)
   }
 
   fell(): Promise<void> {
@@ -457,19 +486,23 @@ export class PostgresDatabase implements Database {
     const statements: Statement[] = open === 'assumed' ? [...this.connections.beginning] : []
     if (next !== undefined) statements.push(movedHead(schemaVersion, head, next, this.process))
     else if (open === 'assumed') statements.push(standingHead(schemaVersion, head))
-    statements.push(...writes, { text: timesText, values: [] }, { text: 'COMMIT', values: [] })
+    const turn = this.turn.sends()
+    // Nothing follows the commit: what fails there would make one that stands look as if it had come to nothing.
+    statements.push(...writes, ...turn, { text: timesText, values: [] }, { text: 'COMMIT', values: [] })
     this.open = 'no'
     this.writes = []
     const to = { ...(next ?? head) }
     this.sent.push(to)
-    return { answered: this.answered(session.batch(statements), to) }
+    return { answered: this.answered(session.batch(statements), to, turn.length > 0) }
   }
 
-  private async answered(answer: Promise<readonly Found[]>, to: Head): Promise<void> {
+  private async answered(answer: Promise<readonly Found[]>, to: Head, asksTurn: boolean): Promise<void> {
     try {
-      const [times, done] = (await answer).slice(-2)
+      const found = await answer
+      const [times, done] = found.slice(-2)
       if (done?.command !== 'COMMIT') throw new Error(`the server answered a commit with ${done?.command}`)
       this.due.take(times?.rows[0] ?? [])
+      if (asksTurn) this.turn.hears(this.session, found.at(-3)?.rows ?? [])
     } catch (error) {
       if (codeOf(error) === headMoved) this.heardOfOthers()
       if (!isLost(error)) {
@@ -532,10 +565,12 @@ export class PostgresDatabase implements Database {
     try {
       if (open === 'locked' || isBroken) {
         this.isBroken = false
-        await session.run('ROLLBACK')
+        await session.run(this.connections.rollback)
+        this.turn.forget()
       } else {
         const { rows } = await session.query(this.qualified('SELECT version FROM head'))
         this.isStale = rows[0]?.[0] !== this.tip.version
+        this.turn.end(session)
         if (this.isStale) this.heardOfOthers()
       }
     } catch {
@@ -592,6 +627,7 @@ export class PostgresDatabase implements Database {
   async close(failed: boolean): Promise<void> {
     if (this.isClosed) return
     this.isClosed = true
+    this.turn.end(this.session)
     if (!failed && this.session.lost === undefined)
       try {
         this.writes = []
@@ -607,6 +643,7 @@ export class PostgresDatabase implements Database {
   /** Closes its connections without a word, as the death of its process would. */
   die(): void {
     this.isClosed = true
+    this.turn.forget()
     this.session.drop()
     void this.reader.close()
     void this.presence.close()
@@ -638,6 +675,10 @@ type HeadRow = [schema: number, version: number, number: number, hash: Buffer, u
 
 const noDuties: Duties = { lapsed: [], due: [], orphans: [], budgets: [] }
 
+/** So many calls share a flush while others compete. */
+const callsOfTurn = 250
+/** After a commit the lock is left alone for this long while others may want it. */
+const pooledFairnessMs = 0.3
 const firstRetryMs = 20
 const longestRetryMs = 1_000
 /** How long the server is asked whether a commit is stored. */

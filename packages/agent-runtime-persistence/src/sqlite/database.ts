@@ -104,6 +104,10 @@ export class SqliteDatabase implements Database {
     return this.processes.remote
   }
 
+  get fairnessMs(): number {
+    return this.others > 0 ? fairnessMs : 0
+  }
+
   get lastCommit(): number {
     return this.tables.last.number
   }
@@ -258,6 +262,7 @@ export class SqliteDatabase implements Database {
   }
 
   readonly readAhead = 256
+  readonly maxCalls = Number.POSITIVE_INFINITY
 
   /** A commit is answered at once. */
   readonly takesMore = false
@@ -317,3 +322,5 @@ export class SqliteDatabase implements Database {
 const careMs = 500
 /** After this long without a commit the log is copied into the database file, so that no busy moment has to. */
 const idleMs = 2_000
+/** After a commit the lock is left alone for this long while others may want it. */
+const fairnessMs = 0.3

@@ -51,17 +51,20 @@ export class CuttingProxy {
   hold(it: Holding): Hold {
     const first = Promise.withResolvers<void>()
     const all = Promise.withResolvers<void>()
-    const held: Held = { ...it, first: first.resolve, all: all.resolve, queue: [] }
+    const held: Held = { ...it, first: first.resolve, all: all.resolve, queue: [], isLost: false }
     this.held = held
-    const drop = () => {
+    const pass = () => {
       this.held = undefined
     }
     return {
       first: first.promise,
       all: all.promise,
-      drop,
+      drop: () => {
+        held.isLost = true
+        pass()
+      },
       go: () => {
-        drop()
+        pass()
         for (const send of held.queue) send()
       },
     }
@@ -92,6 +95,7 @@ export class CuttingProxy {
     }
     const sent = new SentStatements()
     let commitsHeld = 0
+    let own: Held | undefined
     let answers = 0
     client.on('data', (data: Buffer) => {
       this.trips += 1
@@ -106,8 +110,11 @@ export class CuttingProxy {
         }
         isCutting = true
       }
+      // What comes after a gap is never read.
+      if (own?.isLost === true) return
       const { held } = this
       if (held !== undefined && (commits || commitsHeld > 0)) {
+        own = held
         if (commits) commitsHeld += 1
         held.first()
         const isLast = commits && commitsHeld === held.commits
@@ -120,6 +127,7 @@ export class CuttingProxy {
       server.write(data)
     })
     server.on('data', (data: Buffer) => {
+      if (own?.isLost === true && own.side === 'server') return
       const { held } = this
       if (held?.side === 'server' && commitsHeld > 0) {
         held.queue.push(() => client.write(data))
@@ -149,6 +157,8 @@ interface Held extends Holding {
   readonly first: () => void
   readonly all: () => void
   readonly queue: (() => void)[]
+  /** What was held back is lost. */
+  isLost: boolean
 }
 
 interface Hold {
@@ -156,7 +166,7 @@ interface Hold {
   readonly first: Promise<void>
   /** Resolves once all commits have come as far as they are let. */
   readonly all: Promise<void>
-  /** What was held back is lost; what comes now passes. */
+  /** What was held back is lost, and so is what comes after it on the same connection; what comes on others passes. */
   drop(): void
   /** What was held back passes. */
   go(): void

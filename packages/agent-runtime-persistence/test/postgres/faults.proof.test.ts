@@ -5,6 +5,7 @@ import { openStore, verifyStore } from '../../src/index.ts'
 import { startPostgres } from '../../../agent-gym/src/place/postgres-server.ts'
 import { CuttingProxy } from '../helpers/cutting-proxy.ts'
 import { type PostgresServer, sharedServer } from '../helpers/postgres-server.ts'
+import { turns } from '../helpers/turns.ts'
 
 const config = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000, maxInFlightPerWorker: 50 }
 
@@ -146,12 +147,14 @@ test('D16 the commit of a process that holds the head never reaches the server: 
   // With its first call it finds that the other has committed: so it locks the head before it decides the second one.
   await submit(two, 1)
   await submit(one, 2)
+  await expect.poll(() => turns(watcher), { interval: 5 }).toEqual([])
   const held = proxy.hold({ side: 'client', commits: 1 })
   const late = submit(one, 3)
   await held.first
   held.drop()
   const holding = `SELECT FROM pg_stat_activity WHERE application_name = 'd16 commit' AND state = 'idle in transaction'`
   expect((await watcher.query(holding)).rows).toHaveLength(1)
+  expect(await turns(watcher)).toHaveLength(1)
   expect(await submit(two, 4)).toMatchObject([{ accepted: true, deduplicated: false }])
   expect(await late).toMatchObject([{ accepted: true, deduplicated: false }])
   expect((await one.read({ kind: 'stats' })).totals.submitted).toBe(4)

@@ -1,0 +1,153 @@
+import type { Clock, Timer, Timers } from '@ku0/agent-runtime-core'
+import type { Found, Statement } from './batch.ts'
+import type { Session } from './session.ts'
+import { statement } from './write.ts'
+
+interface TurnParts {
+  readonly schema: string
+  /** Whether a lock may outlive its transaction. */
+  readonly hasSessions: boolean
+  readonly clock: Clock
+  readonly timers: Timers
+  /** Where time stands still, a turn is one flush. */
+  readonly isVirtual: boolean
+}
+
+/**
+ * While several processes commit, one at a time has the turn: a lock of its connection, which outlives its transactions. It decides its flushes one
+ * upon the other, as if it were alone, and gives the turn back after a while, or when it has nothing to write. The others wait for it in the order in
+ * which they came. The turn is a courtesy and protects nothing: what is decided in it still fails where another process has moved `head`. So a
+ * holder that stands still is passed by after {@link patienceMs}. Source: `docs/decisions/0026-commits-of-several-processes.md`.
+ */
+export class Turn {
+  private readonly asking: readonly Statement[]
+  private readonly hurrying: readonly Statement[]
+  private readonly look: Statement
+  private readonly release: Statement
+  private readonly it: TurnParts
+  /** When it is to be given back, while this process has it. */
+  private until: number | undefined
+  /** A flush is being decided: its commit gives the turn back if that is due by then. */
+  private isDeciding = false
+  private timer: Timer | undefined
+  /** Before this it is not asked for: its holder stood still. */
+  private passedByUntil = Number.NEGATIVE_INFINITY
+
+  constructor(it: TurnParts) {
+    this.it = it
+    const key = `hashtext('ku0 turn ${it.schema}')`
+    // In a transaction of its own: the next one may see what was committed by the time that the turn was given.
+    const asking = (...texts: string[]) =>
+      ['BEGIN', `SET LOCAL lock_timeout TO ${patienceMs}`, ...texts, 'COMMIT'].map((text) => statement(text))
+    const lock = `SELECT pg_advisory_lock(${key}, 0)`
+    this.asking = asking(lock)
+    // Nobody waits for the second lock: that somebody has it tells the holder of the first one.
+    this.hurrying = asking(
+      `SELECT pg_advisory_lock_shared(${key}, 1)`,
+      lock,
+      `SELECT pg_advisory_unlock_shared(${key}, 1)`,
+    )
+    this.look = {
+      text: `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND objid = 1 AND classid = (${key}::bigint & 4294967295)::oid
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
+      values: [],
+    }
+    this.release = statement(`SELECT pg_advisory_unlock(${key}, 0)`)
+  }
+
+  /** Whether this process has it, and may begin a flush. */
+  get isOn(): boolean {
+    return this.until !== undefined && this.mono() < this.until
+  }
+
+  /** Whether it is to be asked for. */
+  get isWanted(): boolean {
+    return this.it.hasSessions && this.mono() >= this.passedByUntil
+  }
+
+  /** Asks for it. `hurries`: the turns before it end with the commits that are under way. Rejects where it was not given in time. */
+  async ask(session: Session, hurries: boolean): Promise<void> {
+    try {
+      await session.batch(hurries ? this.hurrying : this.asking)
+    } catch (error) {
+      if (session.lost === undefined) this.passedByUntil = this.mono() + passedByMs
+      throw error
+    }
+  }
+
+  /** It was given to this process. `others`: how many may wait for it. */
+  begins(session: Session, others: number): void {
+    const lengthMs = this.it.isVirtual ? 0 : turnMs(others)
+    this.until = this.mono() + lengthMs
+    this.isDeciding = true
+    this.arm(session, this.until)
+  }
+
+  /** A flush is begun. */
+  decides(session: Session): void {
+    this.isDeciding = true
+    if (this.until !== undefined) this.arm(session, this.until)
+  }
+
+  /** A commit is sent: what goes before it, in the same batch. */
+  sends(): readonly Statement[] {
+    this.isDeciding = false
+    if (this.until === undefined) return []
+    if (this.isOn) return [this.look]
+    this.forget()
+    return [this.release]
+  }
+
+  /** The answer to what went before a commit: whether somebody hurries. */
+  hears(session: Session, [row]: Found['rows']): void {
+    if (this.until === undefined || row?.[0] !== 1) return
+    this.until = this.mono()
+    if (!this.isDeciding) this.end(session)
+  }
+
+  /** Everything that was sent is answered. Handlers may have something to write at once. */
+  rests(session: Session): void {
+    if (this.until !== undefined) this.arm(session, Math.min(this.until, this.mono() + lingerMs))
+  }
+
+  /** Gives it back, if this process has it. */
+  end(session: Session): void {
+    if (this.until === undefined) return
+    this.forget()
+    // Where the connection is lost, the server takes it back.
+    if (session.lost === undefined) session.batch([this.release]).catch(() => undefined)
+  }
+
+  /** The connection does not hold it any more. */
+  forget(): void {
+    this.until = undefined
+    this.isDeciding = false
+    this.timer?.cancel()
+    this.timer = undefined
+  }
+
+  private arm(session: Session, at: number): void {
+    this.timer?.cancel()
+    this.timer = this.it.timers.after(Math.max(0, at - this.mono()), () => {
+      if (!this.isDeciding) this.end(session)
+    })
+  }
+
+  private mono(): number {
+    return this.it.clock.monotonic()
+  }
+}
+
+/** How long a turn is, in ms. Those of all processes take {@link roundMs} at the most, but for the flush by which each ends. */
+export function turnMs(others: number): number {
+  return Math.min(longestMs, roundMs / (others + 1))
+}
+
+const longestMs = 200
+const roundMs = 400
+/** So long a process that has nothing to write keeps its turn. */
+const lingerMs = 2
+/** So long the turn is waited for. */
+const patienceMs = 2_000
+/** So long a holder that stood still is not waited for again. */
+const passedByMs = 5_000

@@ -1,0 +1,163 @@
+import type { ExecutionStore } from '@ku0/agent-runtime-core'
+import { VirtualClock } from '@ku0/agent-runtime-core/testing'
+import type { Client } from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore, verifyStore } from '../../src/index.ts'
+import { Connections } from '../../src/postgres/connections.ts'
+import { loadDriver } from '../../src/postgres/driver.ts'
+import { Turn } from '../../src/postgres/turn.ts'
+import { parsePostgresUrl } from '../../src/postgres/url.ts'
+import { systemEnvironment } from '../../src/system.ts'
+import { sharedServer } from '../helpers/postgres-server.ts'
+import { turnKey, turns } from '../helpers/turns.ts'
+
+const config = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000 }
+
+interface Stage {
+  readonly one: ExecutionStore
+  readonly two: ExecutionStore
+  readonly url: string
+  /** Speaks to the server beside both. */
+  readonly client: Client
+}
+
+/** Two processes of one store, of which each has seen commits of the other. */
+async function competing(): Promise<Stage> {
+  const server = await sharedServer()
+  const url = server.newStore()
+  const [one, two] = [
+    await openStore(url, { config, thread: false }),
+    await openStore(url, { config, thread: false }),
+  ]
+  const client = await server.connect(url)
+  onTestFinished(async () => void (await Promise.all([one.close(), two.close(), client.end()])))
+  await submit(one, 'first')
+  await submit(two, 'second')
+  await submit(one, 'third')
+  return { one, two, url, client }
+}
+
+function submit(store: ExecutionStore, key: string) {
+  return store.write({
+    kind: 'submit',
+    tasks: [{ type: 'work', lane: 'normal', input: 'null', idempotencyKey: key }],
+  })
+}
+
+async function submitMany(store: ExecutionStore, name: string, count: number): Promise<void> {
+  const answers = await Promise.all(Array.from({ length: count }, (_, n) => submit(store, `${name} ${n}`)))
+  for (const answer of answers) expect(answer).toMatchObject([{ accepted: true, deduplicated: false }])
+}
+
+/** A turn on time that stands still, which its connection has been given. */
+async function given() {
+  const server = await sharedServer()
+  const url = server.newStore()
+  await (await openStore(url, { thread: false })).close()
+  const clock = new VirtualClock()
+  const place = parsePostgresUrl(url)
+  const session = await new Connections(await loadDriver(), place, systemEnvironment().timers).open('commit')
+  const client = await server.connect(url)
+  onTestFinished(async () => void (await Promise.all([session.end(), client.end()])))
+  const turn = new Turn({ ...place, clock, timers: clock, isVirtual: false })
+  await turn.ask(session, false)
+  turn.begins(session, 1)
+  /** Sends a commit, and hears what goes with it. True if it was the last of the turn. */
+  const sends = async () => {
+    const [after, ...more] = turn.sends()
+    if (after === undefined || more.length > 0) throw new Error('one statement goes with a commit')
+    const [found] = await session.batch([after])
+    const isLast = !turn.isOn
+    if (found !== undefined) turn.hears(session, found.rows)
+    return isLast
+  }
+  return { clock, session, client, turn, sends }
+}
+
+test('a turn goes on over several commits, until its time is over', async () => {
+  const { clock, session, client, turn, sends } = await given()
+  for (let n = 0; n < 4; n += 1) {
+    expect(turn.isOn).toBe(true)
+    turn.decides(session)
+    clock.advanceBy(45)
+    expect(await sends()).toBe(false)
+    turn.rests(session)
+  }
+  expect(await turns(client)).toHaveLength(1)
+  clock.advanceBy(20)
+  expect(turn.isOn).toBe(false)
+  await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
+})
+
+test('a turn whose time is over while a flush is decided ends with its commit', async () => {
+  const { clock, client, turn, sends } = await given()
+  clock.advanceBy(210)
+  expect(turn.isOn).toBe(false)
+  expect(await turns(client)).toHaveLength(1)
+  expect(await sends()).toBe(true)
+  expect(await turns(client)).toEqual([])
+})
+
+test('a turn ends with the commits that are under way when somebody waits who hurries', async () => {
+  const { session, client, turn, sends } = await given()
+  turn.decides(session)
+  expect(await sends()).toBe(false)
+  expect(turn.isOn).toBe(true)
+  await client.query(`SELECT pg_advisory_lock_shared(${turnKey}, 1)`)
+  turn.decides(session)
+  expect(await sends()).toBe(false)
+  expect(turn.isOn).toBe(false)
+  await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
+})
+
+test('a turn in which nothing is written for 2 ms ends', async () => {
+  const { clock, session, client, turn, sends } = await given()
+  expect(await sends()).toBe(false)
+  turn.rests(session)
+  clock.advanceBy(1)
+  expect(turn.isOn).toBe(true)
+  turn.decides(session)
+  clock.advanceBy(10)
+  expect(await sends()).toBe(false)
+  turn.rests(session)
+  clock.advanceBy(2)
+  expect(turn.isOn).toBe(false)
+  await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
+})
+
+test('a process that has nothing to write gives its turn back, however short it was', async () => {
+  const { one, two, client } = await competing()
+  await submit(two, 'another')
+  await submitMany(one, 'many', 100)
+  await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
+})
+
+test('processes that write without a pause take turns, and each call happens once', async () => {
+  const { one, two, url } = await competing()
+  await Promise.all([submitMany(one, 'one', 3_000), submitMany(two, 'two', 3_000)])
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 6_003, faultCount: 0 })
+})
+
+test('a holder of the turn that stands still is passed by before calls are refused', async () => {
+  const { one, two, url, client } = await competing()
+  await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
+  await client.query(`SELECT pg_advisory_lock(${turnKey}, 0)`)
+  await submitMany(one, 'one', 10)
+  await submitMany(two, 'two', 10)
+  expect(await turns(client)).toHaveLength(1)
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 23, faultCount: 0 })
+})
+
+test('the turn protects nothing: where others move the head meanwhile, what was decided in it is decided again', async () => {
+  const { one, two, url, client } = await competing()
+  const writing = new AbortController()
+  const move = async () => {
+    while (!writing.signal.aborted) await client.query('UPDATE head SET version = version + 1')
+  }
+  const moving = move()
+  await Promise.all([submitMany(one, 'one', 1_000), submitMany(two, 'two', 1_000)])
+  writing.abort()
+  await moving
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 2_003, faultCount: 0 })
+  await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
+})
