@@ -105,6 +105,7 @@ export const foldersBelow: Readonly<
     ['replay', ['api', 'terms', 'lease', 'client', 'durable', 'execution']],
     ['graph', ['api', 'terms', 'durable', 'execution']],
     ['supervision', ['api', 'terms', 'durable']],
+    ['watchdog', ['api', 'client']],
     ['agents', ['api', 'terms']],
     ['composition', ['api', 'terms']],
     ['gateway', ['api', 'terms']],
