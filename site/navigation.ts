@@ -43,6 +43,7 @@ export const sections: readonly Section[] = [
       page('docs/recovery.md', 'Recovery by category'),
       page('docs/supervision.md', 'Supervision'),
       page('docs/children-and-graphs.md', 'Children and graphs'),
+      page('docs/pipelines.md', 'Pipelines'),
       page('docs/schedules.md', 'Schedules'),
       page('docs/evaluation.md', 'Evaluation'),
       page('docs/changing-code.md', 'Changing code'),

@@ -106,6 +106,7 @@ export const foldersBelow: Readonly<
     ['graph', ['api', 'terms', 'durable', 'execution']],
     ['supervision', ['api', 'terms', 'durable']],
     ['watchdog', ['api', 'client']],
+    ['pipeline', ['api', 'terms', 'durable']],
     ['agents', ['api', 'terms']],
     ['composition', ['api', 'terms']],
     ['gateway', ['api', 'terms']],

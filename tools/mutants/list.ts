@@ -263,9 +263,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'I6 a memo is written anew by whoever records last',
     file: `${core}step/record.ts`,
-    edits: [
-      ['if (before !== undefined && before > 0) return', 'if (before !== undefined && before < 0) return'],
-    ],
+    edits: [['if (memo !== undefined) return', 'if (memo?.length === 0) return']],
     killedBy: conformance('handlers', 'C18'),
   },
   {
@@ -858,6 +856,39 @@ export const mutants: readonly Mutant[] = [
     file: `${core}supervision/restart.ts`,
     edits: [['if (child.row.task !== task.id) stopOne(ws, child, above.by)', 'void child']],
     killedBy: ['packages/agent-runtime-persistence/test/supervision/otp.test.ts', 'a model of OTP'],
+  },
+  {
+    name: '13.2 a stage receives an event twice',
+    file: `${core}pipeline/log.ts`,
+    edits: [
+      [
+        '    taken[first.type] = countOf(taken, first.type) + count',
+        '    taken[first.type] = countOf(taken, first.type) + count - 1',
+      ],
+    ],
+    killedBy: coreTest('pipeline/stages', 'each event of its types once'),
+  },
+  {
+    name: '13.2 a stage that failed ends the stream',
+    file: `${core}child/spawn.ts`,
+    edits: [
+      [
+        "  if (end.state === 'completed') endStage(ws, parent.id, child.key)",
+        '  endStage(ws, parent.id, child.key)',
+      ],
+    ],
+    killedBy: conformance('pipelines', 'ends no stream'),
+  },
+  {
+    name: '13.2 nobody wakes the stage that is held back',
+    file: `${core}pipeline/settle-pipelines.ts`,
+    edits: [
+      [
+        'if (over !== undefined) conclude',
+        "if (over !== undefined && over.key.includes('/events/')) conclude",
+      ],
+    ],
+    killedBy: conformance('pipelines', 'is held back'),
   },
   {
     name: 'a process does not hear of one of the tasks that another one has touched',

@@ -5,6 +5,7 @@ import { approvals } from './store-suite/approvals.ts'
 import { budgets } from './store-suite/budgets.ts'
 import { cancellation } from './store-suite/cancellation.ts'
 import { children } from './store-suite/children.ts'
+import { pipelines } from './store-suite/pipelines.ts'
 import { supervision } from './store-suite/supervision.ts'
 import { divergence } from './store-suite/divergence.ts'
 import { demand } from './store-suite/demand.ts'
@@ -115,6 +116,7 @@ const sections: Readonly<Record<string, { readonly rules: string; readonly tests
     approvals: { rules: 'docs/semantics.md 12.1-12.3', tests: approvals },
     divergence: { rules: 'docs/semantics.md 6.4', tests: divergence },
     children: { rules: 'docs/semantics.md 5.5, 12.3, 13.3', tests: children },
+    pipelines: { rules: 'docs/semantics.md 13.1, 13.2', tests: pipelines },
     supervision: { rules: 'docs/semantics.md 14.1, 14.2', tests: supervision },
     budgets: { rules: 'docs/semantics.md 1.1, 2.1, 11.5', tests: budgets },
     forks: { rules: 'docs/semantics.md 1.2, 6.3', tests: forks },

@@ -106,6 +106,23 @@ export {
   type RestartCase,
   type RestartDecision,
 } from './supervision/decide.ts'
+export { checkStages, type StageViolation, violationsText } from './pipeline/check.ts'
+export type { PipelineRecord, StageRefusal } from './pipeline/operations.ts'
+export {
+  type LogRange,
+  isPipelineMemo,
+  PIPELINE_KEY,
+  type PipelineTerms,
+  publicationKey,
+  receiptKey,
+  STAGE_WAIT_NAME,
+  stageKey,
+  type StageTerms,
+  type StageWait,
+  stageWaitIn,
+  stageWaitKey,
+  type TakenEvents,
+} from './pipeline/pipeline.ts'
 export type { SupervisorRecord } from './supervision/operations.ts'
 export {
   type ChildRestart,

@@ -109,6 +109,16 @@ export {
   type GraphResults,
   type GraphTasks,
 } from './graph/define-graph.ts'
+export { definePipeline, type DefinedStage, type PipelineDefinition } from './pipeline/define-pipeline.ts'
+export type {
+  Pipeline,
+  PipelineEvent,
+  PipelineEventOf,
+  PipelineEventsOptions,
+  PipelineView,
+  PipelineViolation,
+  ReceiveOptions,
+} from './api/pipelines.ts'
 export {
   type DefinedChild,
   defineSupervisor,

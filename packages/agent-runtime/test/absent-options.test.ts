@@ -51,6 +51,8 @@ import {
   type StepOptions,
   type StopOptions,
   type SubmitOptions,
+  type PipelineEventsOptions,
+  type ReceiveOptions,
   type SupervisedOptions,
   type SupervisorSettings,
   type SwarmOptions,
@@ -84,6 +86,7 @@ interface Given {
   childWait: ChildWaitOptions
   client: ClientOptions
   clientSettings: ClientSettings
+  pipelineEvents: PipelineEventsOptions
   prune: PruneOptions
   composition: CompositionOptions<string>
   continueBudget: ContinueOptions
@@ -105,6 +108,7 @@ interface Given {
   list: ListFilter
   node: NodeOptions
   rateLimit: RateLimit
+  receive: ReceiveOptions
   replay: ReplayOptions
   retry: RetryOptions
   retrySetting: RetrySetting

@@ -1,3 +1,4 @@
+import { stageIn } from '../pipeline/pipeline.ts'
 import type { Write } from '../store/port.ts'
 import type { Needs } from '../transition/needs.ts'
 
@@ -5,6 +6,7 @@ export function spawnNeeds(needs: Needs, { leaseId, key, submission, retryOf }: 
   const lease = needs.held(leaseId)
   if (lease === undefined) return
   needs.child(lease.task, key)
+  if (stageIn(key) !== undefined) needs.pipeline(lease.task)
   if (submission.taskId !== undefined) needs.explicitId(submission.taskId)
   if (retryOf === undefined) return
   const before = needs.named(retryOf)

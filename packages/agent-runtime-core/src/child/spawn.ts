@@ -9,6 +9,7 @@ import { childToRetry, inheritFrom } from '../history/inherit.ts'
 import { submitIfRoom, submitOne } from '../submit/submit.ts'
 import { deliver, dropWaits } from '../wait/signal.ts'
 import { lostText } from '../supervision/lost-text.ts'
+import { beginStage, endStage } from '../pipeline/standing.ts'
 import { supervisedIn } from '../supervision/supervision.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
@@ -49,6 +50,7 @@ export function spawn(ws: WorkingSet, it: Write<'spawn'>): OutcomeOf<'spawn'> {
   if (wait !== undefined) dropWaits(ws, row, [wait.key])
   const child = { parent: task.id, key, task: receipt.sequence, position, policy, seq: row.seq } as const
   ws.putChild({ ...child, state: 'open' })
+  beginStage(ws, task.id, key, receipt.sequence)
   return { fenced: 'ok', as: 'spawned', child: recordOf(ws, { ...child, state: 'open' }) }
 }
 
@@ -66,6 +68,7 @@ export function tellParent(
   const child = ws.childrenOf(parent).get(task.id)
   if (child === undefined || isFinal(parent.state)) return
   ws.putChild({ ...child, state: 'closed' })
+  if (end.state === 'completed') endStage(ws, parent.id, child.key)
   const name = childName(child.key)
   const fields = `"key":${JSON.stringify(child.key)},"name":${JSON.stringify(name)},"state":"${end.state}","taskId":${JSON.stringify(idOf(ws, task))}`
   const supervised = supervisedIn(child.key)

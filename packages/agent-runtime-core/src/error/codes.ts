@@ -45,6 +45,22 @@ export const errorCodes = {
     remedy: 'Deploy code whose schema accepts it, then retry the task.',
     retryable: false,
   },
+  pipeline_constraint_violation: {
+    meaning: 'Stages of a pipeline receive what no stage before them publishes, or have the same name.',
+    remedy:
+      'Reorder the stages or correct the types; the error names every violation in the order of the stages.',
+    retryable: false,
+  },
+  unknown_stage: {
+    meaning: 'A task that is no stage of a pipeline published or received events.',
+    remedy: 'Submit the pipeline, which starts its stages; a fork or retry of a stage alone is none.',
+    retryable: false,
+  },
+  unauthorized_publish: {
+    meaning: 'A stage published an event of a type that its pipeline does not let it publish.',
+    remedy: 'Name the type under publishes of the stage, or correct the name.',
+    retryable: false,
+  },
   idempotency_conflict: {
     meaning: 'The idempotency key was used before, with another type or input.',
     remedy: 'Use a new key for new work.',

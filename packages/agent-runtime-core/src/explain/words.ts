@@ -1,4 +1,7 @@
 import { keyText } from '../step/key-text.ts'
+import type { PipelineCase } from '../pipeline/log.ts'
+import { stageIn } from '../pipeline/pipeline.ts'
+import { stageWaitText } from '../pipeline/words.ts'
 import { supervisorTerms } from '../supervision/supervision.ts'
 import { isDoubt } from '../step/doubt.ts'
 import { isEscalation } from '../recovery/escalation.ts'
@@ -38,17 +41,18 @@ function recoveryText({ category, strategy, model }: Recovered): string {
 
 /**
  * Words for the waits of a waiting task. `asks`: the budget that asks. `failureOf`: the last failure of the step with
- * that key, if it has failed.
+ * that key, if it has failed. `pipeline`: the one that it is a stage of.
  */
 export function waitingText(
   record: Extract<TaskRecord, { state: 'waiting' }>,
   asks: BudgetRecord | undefined,
   children: OpenChildren | undefined,
   failureOf: (step: string) => ErrorSummary | undefined,
+  pipeline?: PipelineCase,
 ): string {
   if (record.waitingFor === 'budget') return budgetText(record.taskId, asks)
   if (record.divergence !== undefined) return parkedText(record.divergence)
-  return `waits for ${waitsText(record.waits, children, failureOf)}${idleText(record.waits, children)}`
+  return `waits for ${waitsText(record.waits, children, failureOf, pipeline)}${idleText(record.waits, children)}`
 }
 
 /** The children that are waited for and that no running process could ever start. */
@@ -82,11 +86,12 @@ function waitsText(
   waits: readonly OpenWait[],
   children: OpenChildren | undefined,
   failureOf: (step: string) => ErrorSummary | undefined,
+  pipeline: PipelineCase | undefined,
 ): string {
   const keys = waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [childKeyOf(name)] : []))
   const others = waits
     .filter(({ kind, key }) => kind !== 'child' && !isPatience(key))
-    .map((wait) => waitText(wait, failureOf))
+    .map((wait) => stageWaitText(wait.key, pipeline) ?? waitText(wait, failureOf))
   return [...(keys.length === 0 ? [] : [childrenText(keys, children?.first ?? [])]), ...others].join(' or ')
 }
 
@@ -95,13 +100,22 @@ function childrenText(keys: readonly string[], known: OpenChildren['first']): st
   const [key = ''] = keys
   const only = known.find((child) => child.key === key)
   if (keys.length === 1)
-    return `the child '${key}'${only === undefined ? '' : ` (task ${only.taskId}, ${childText(only)})`}`
+    return `${childName(key)}${only === undefined ? '' : ` (task ${only.taskId}, ${childText(only)})`}`
   const named = keys.slice(0, MAX_NAMED).map((name) => {
     const child = known.find((it) => it.key === name)
-    return `'${name}'${child === undefined ? '' : ` (${childText(child)})`}`
+    return `${shortName(name)}${child === undefined ? '' : ` (${childText(child)})`}`
   })
   const more = keys.length > MAX_NAMED ? ` and ${keys.length - MAX_NAMED} more` : ''
   return `${keys.length} children: ${named.join(', ')}${more}`
+}
+
+/** A stage of a pipeline has its own name. */
+function childName(key: string): string {
+  return stageIn(key) === undefined ? `the child '${key}'` : keyText(key)
+}
+
+function shortName(key: string): string {
+  return stageIn(key) === undefined ? `'${key}'` : keyText(key)
 }
 
 function childText({ state, waitsFor }: OpenChildren['first'][number]): string {

@@ -1,6 +1,7 @@
 import { childKeyOf, isChildName, isPatience, patientFor } from '../child/child.ts'
 import { isLimit, limitedBy, PATCH_KEY, RETRY_KEY } from '../history/replay.ts'
 import { isEscalation } from '../recovery/escalation.ts'
+import { pipelineKeyText } from '../pipeline/pipeline.ts'
 import { supervisedIn, supervisorTerms } from '../supervision/supervision.ts'
 import { doubted, isDoubt } from './doubt.ts'
 
@@ -12,6 +13,8 @@ export function keyText(key: string): string {
   if (isEscalation(key)) return 'the question whether it is to go on after its failure'
   if (isChildName(key)) return `child '${childKeyOf(key)}'`
   if (isPatience(key)) return `the patience for child '${patientFor(key)}'`
+  const staged = pipelineKeyText(key)
+  if (staged !== undefined) return staged
   const child = supervisedIn(key)
   if (child !== undefined) return `supervised child '${child.id}'`
   const terms = supervisorTerms(key)

@@ -16,8 +16,8 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
   const live = held(ws, it.leaseId)
   if (live === undefined) return { fenced: 'stale' }
   const { task } = live
-  const before = ws.memos.get(task.id)?.get(it.key) ?? ws.base.memos.get(task.id)?.get(it.key)
-  if (before !== undefined && before > 0) return { fenced: 'ok', memo: memoText(ws, task.id, before) }
+  const memo = memoOf(ws, task.id, it.key)
+  if (memo !== undefined) return { fenced: 'ok', memo }
 
   const result = ws.inline(it.result)
   const children = childrenToDrop(ws, task, it.dropsChildren)
@@ -42,6 +42,12 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
 function branchesText({ branches, branchKeys }: Write<'recordStep'>): string {
   const keys = branchKeys === undefined ? '' : `"branchKeys":${JSON.stringify(branchKeys)},`
   return branches === undefined ? '' : `${keys}"branches":"${branches}",`
+}
+
+/** The stored result of a key that has its memo. */
+export function memoOf(ws: WorkingSet, task: number, key: string): string | undefined {
+  const seq = ws.memos.get(task)?.get(key) ?? ws.base.memos.get(task)?.get(key)
+  return seq !== undefined && seq > 0 ? memoText(ws, task, seq) : undefined
 }
 
 /**

@@ -6,6 +6,8 @@ export interface CheckpointRow {
 }
 
 export interface OutputRow {
+  /** The id of a task that the flush does not change, for those who follow its output. */
+  readonly taskId?: string
   readonly task: number
   readonly seq: number
   readonly attempt: number

@@ -20,6 +20,7 @@ import type { Explanation, WaitHistogram } from './explanation.ts'
 import type { Series, SeriesFilter } from './series.ts'
 import type { StoreStats } from './stats.ts'
 import type { SubmitWrites } from '../submit/operations.ts'
+import type { PipelineReads, PipelineWrites } from '../pipeline/operations.ts'
 import type { SupervisionReads, SupervisionWrites } from '../supervision/operations.ts'
 import type { SwarmReads, SwarmWrites } from '../swarm/operations.ts'
 import type { TaskReads, TaskWrites } from '../task/operations.ts'
@@ -124,6 +125,7 @@ export interface Writes
     LedgerWrites,
     ShareWrites,
     EvaluationWrites,
+    PipelineWrites,
     ProfileWrites,
     QueueWrites,
     RetentionWrites,
@@ -154,6 +156,7 @@ export interface Reads
     EvaluationReads,
     LeaseReads,
     WorkerReads,
+    PipelineReads,
     RouteReads,
     SupervisionReads,
     SwarmReads {

@@ -5,6 +5,8 @@ import { evaluationOperations } from '../evaluation/operations.ts'
 import { historyOperations } from '../history/operations.ts'
 import { leaseOperations } from '../lease/operations.ts'
 import { ledgerOperations } from '../ledger/operations.ts'
+import { pipelineOperations } from '../pipeline/operations.ts'
+import { settlePipelines } from '../pipeline/settle-pipelines.ts'
 import { profileOperations } from '../profile/operations.ts'
 import { queueOperations } from '../queue/operations.ts'
 import { retentionOperations } from '../retention/operations.ts'
@@ -34,6 +36,7 @@ const operations: Operations<Writes> = {
   ...historyOperations,
   ...leaseOperations,
   ...ledgerOperations,
+  ...pipelineOperations,
   ...profileOperations,
   ...queueOperations,
   ...retentionOperations,
@@ -83,6 +86,7 @@ export function foldOrder(flushed: readonly Write[]): readonly number[] {
 export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): OutcomeOf<WriteKind> {
   const outcome = operationOf(it).fold(ws, it, running)
   settleSupervisors(ws)
+  settlePipelines(ws)
   return outcome
 }
 

@@ -2,6 +2,8 @@ import { supervisedIn, supervisorTerms } from '../supervision/supervision.ts'
 import type { IdCodec } from '../store/ids.ts'
 import type { BudgetRow } from '../budget/row.ts'
 import type { LeaseRow } from '../lease/row.ts'
+import { stageIn } from '../pipeline/pipeline.ts'
+import type { PipelineRow } from '../pipeline/row.ts'
 import type { UsageRow } from '../profile/row.ts'
 import type { TaskRow } from '../task/row.ts'
 import type { SignalRow } from '../wait/row.ts'
@@ -162,6 +164,7 @@ export class Needs {
   /** The rows that the end of a task touches: its parent is notified, and tasks below it may end too. */
   family({ id, parent }: TaskRow): void {
     if (parent !== null) this.supervisor(parent, id)
+    if (parent !== null) this.pipelineOf(parent, id)
     this.descendants(id)
   }
 
@@ -175,6 +178,26 @@ export class Needs {
     const key = this.base.children.get(parent)?.get(child)?.key
     if (key !== undefined) this.startedAnew(child, key)
     if (task.parent !== null) this.supervisor(task.parent, parent)
+  }
+
+  /** The end of a stage is news to the others. */
+  private pipelineOf(parent: number, child: number): void {
+    const key = this.base.children.get(parent)?.get(child)?.key
+    if (key !== undefined && stageIn(key) !== undefined) this.stages(parent)
+  }
+
+  pipeline(task: number): PipelineRow | undefined {
+    const row = this.base.pipelines.get(task)
+    if (row === undefined) this.want('pipelines', task, task)
+    return row
+  }
+
+  /** A pipeline with the tasks of its stages, which may wait for what changes in it. */
+  stages(pipeline: number): void {
+    // Readers of its log know it by its name.
+    this.task(pipeline)
+    for (const { task, ended } of this.pipeline(pipeline)?.log.stages ?? [])
+      if (task !== undefined && !ended) this.taskWithWaits(task)
   }
 
   /** A permanent child that completes is submitted again. */

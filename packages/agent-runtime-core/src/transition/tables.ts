@@ -43,6 +43,7 @@ const lifetimes: Readonly<Record<TableName, Lifetime>> = {
   parked: 'lookedUp',
   evaluations: 'lookedUp',
   entries: 'lookedUp',
+  pipelines: 'lookedUp',
   circuits: 'kept',
   usages: 'kept',
   swarms: 'kept',

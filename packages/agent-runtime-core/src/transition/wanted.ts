@@ -2,6 +2,7 @@ import type { VerdictsRow } from '../approval/row.ts'
 import type { BudgetRow } from '../budget/row.ts'
 import type { ChildRow } from '../child/row.ts'
 import type { EvaluationRow, ReputationRow } from '../evaluation/row.ts'
+import type { PipelineRow } from '../pipeline/row.ts'
 import type { PerState, PrunablePart } from '../retention/row.ts'
 import type { History, MemoRow } from '../history/row.ts'
 import type { EntryRow } from '../ledger/row.ts'
@@ -51,6 +52,8 @@ export interface Kinds {
   signals: { name: SignalRow; found: readonly [signal: SignalRow, blob: string] }
   /** By task: output chunks so far. */
   outputs: { name: number; found: readonly [task: number, chunks: number] }
+  /** By the task that is one. */
+  pipelines: { name: number; found: PipelineRow }
   clients: { name: string; found: ClientRow }
   schedules: { name: string; found: ScheduleRow }
   /** The purchase of a client's key. */

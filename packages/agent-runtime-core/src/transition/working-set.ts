@@ -19,6 +19,7 @@ import type { History } from '../history/row.ts'
 import type { KeyRow } from '../submit/row.ts'
 import type { LeaseRow } from '../lease/row.ts'
 import type { QuotaRow } from '../quota/row.ts'
+import type { PipelineRow } from '../pipeline/row.ts'
 import type { PrunablePart, PrunableRow } from '../retention/row.ts'
 import type { ScheduleRow } from '../schedule/row.ts'
 import type { SignalRow, WaitRow } from '../wait/row.ts'
@@ -108,6 +109,8 @@ export interface Base {
   readonly circuits: ReadonlyMap<string, CircuitRow>
   readonly usages: ReadonlyMap<number, UsageRow>
   readonly swarms: ReadonlyMap<string, SwarmRow>
+  /** By their tasks: the pipelines that an operation touches. */
+  readonly pipelines: ReadonlyMap<number, PipelineRow>
   readonly totals: TotalsRow
   /** Promoted queued tasks in all lanes, and those not due yet. */
   readonly depth: number
@@ -183,6 +186,7 @@ export class WorkingSet {
   readonly circuits: Rows<string, CircuitRow, undefined>
   readonly usages: Rows<number, UsageRow, undefined>
   readonly swarms: Rows<string, SwarmRow, undefined>
+  readonly pipelines: Rows<number, PipelineRow>
   readonly events: EventRow[] = []
   readonly outputs: OutputRow[] = []
   readonly blobs: Rows<string, string>
@@ -208,6 +212,8 @@ export class WorkingSet {
   staleWrites = 0
   /** Supervisors to look at before the flush goes on, each with the error that it fails of, if it does. */
   private readonly supervisors = new Map<number, string | undefined>()
+  /** Pipelines that changed since the last look at the stages that wait. */
+  private readonly stirred = new Set<number>()
 
   constructor(base: Base, now: Instant, around: Surroundings) {
     this.base = base
@@ -232,6 +238,7 @@ export class WorkingSet {
     this.circuits = new Rows(base.circuits)
     this.usages = new Rows(base.usages)
     this.swarms = new Rows(base.swarms)
+    this.pipelines = new Rows(base.pipelines)
     this.blobs = new Rows(base.blobs)
     this.outputCounts = new Rows(base.outputs)
     this.childRows = new Rows(base.childKeys)
@@ -484,6 +491,19 @@ export class WorkingSet {
   /** Whether it is about to fail. */
   isGivenUp(task: number): boolean {
     return this.supervisors.get(task) !== undefined
+  }
+
+  /** A pipeline changes: its stages that wait are looked at before the flush goes on. */
+  putPipeline(row: PipelineRow): void {
+    this.pipelines.put(row.task, row)
+    this.stirred.add(row.task)
+  }
+  /** The next one that changed, which is looked at now. */
+  nextPipeline(): PipelineRow | undefined {
+    const [next] = this.stirred
+    if (next === undefined) return undefined
+    this.stirred.delete(next)
+    return this.pipelines.get(next)
   }
 
   verdictsOf({ id }: { readonly id: number }): VerdictsRow {

@@ -1,3 +1,4 @@
+import { stageWaitIn } from '../pipeline/pipeline.ts'
 import type { Write } from '../store/port.ts'
 import type { Needs } from '../transition/needs.ts'
 
@@ -8,4 +9,7 @@ export function suspendNeeds(needs: Needs, { leaseId, waits }: Write<'suspend'>)
   // One that begins may be over at once.
   if (waits.some(({ kind }) => kind === 'approval')) needs.verdicts(task)
   needs.signalValues(task, waits)
+  const open = [...(needs.base.waits.get(task.id) ?? []), ...waits]
+  if (task.parent !== null && open.some(({ key }) => stageWaitIn(key) !== undefined))
+    needs.pipeline(task.parent)
 }

@@ -14,6 +14,7 @@ import type { TaskRow } from '../task/row.ts'
 import type { WaitRow } from './row.ts'
 import { workEnded } from '../profile/work-ended.ts'
 import { type Over, resolutionOf, valueOf } from './signal.ts'
+import { isStageWaitOver } from '../pipeline/standing.ts'
 import { supervisorTerms } from '../supervision/supervision.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
@@ -26,7 +27,11 @@ export function suspend(ws: WorkingSet, it: Write<'suspend'>): OutcomeOf<'suspen
   const fresh = it.waits.filter(({ key }) => !known.has(key)).map((request) => begun(ws, live.task, request))
   // Waits of an earlier pass that this one has not reached count too: the handler may ask for any of them.
   const open = [...before, ...fresh]
-  const over = [...whatIsOver(ws, live.task, open), ...(it.stay ? [] : supervised(ws, live.task, open))]
+  const over = [
+    ...whatIsOver(ws, live.task, open),
+    ...staged(ws, live.task, open),
+    ...(it.stay ? [] : supervised(ws, live.task, open)),
+  ]
 
   const back = over.find(({ wait, outcome }) => sendsBack(wait, outcome))
   if (back !== undefined || (over.length === 0 && !it.stay)) {
@@ -95,6 +100,13 @@ function supervised(ws: WorkingSet, task: TaskRow, open: readonly WaitRow[]): Ov
   if (ws.childrenOf(task).size > 0) return []
   return open
     .filter(({ key }) => supervisorTerms(key)?.endsWith === 'children')
+    .map((wait) => ({ wait, outcome: 'fired', at: ws.now.at }))
+}
+
+/** A stage for which events have come meanwhile, or room, waits for nothing. */
+function staged(ws: WorkingSet, task: TaskRow, open: readonly WaitRow[]): Over[] {
+  return open
+    .filter((wait) => isStageWaitOver(ws, task, wait))
     .map((wait) => ({ wait, outcome: 'fired', at: ws.now.at }))
 }
 

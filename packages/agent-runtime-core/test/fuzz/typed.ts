@@ -19,6 +19,7 @@ export const typed: readonly string[] = wordsOf(`
   pastFailure patienceKey pauseOf pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred seriesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
   supervisedIn supervisedKey supervisorKey supervisorTerms
+  checkStages isPipelineMemo publicationKey receiptKey stageKey stageWaitIn stageWaitKey violationsText
   suspectFrom swarmPressure takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
 `)
 
@@ -106,6 +107,15 @@ const wait = fields(
   'kind',
 )
 
+const stages = listOf(
+  fields(
+    { stage: word, publishes: listOf(word), subscribes: listOf(word) },
+    'stage',
+    'publishes',
+    'subscribes',
+  ),
+)
+
 const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   aheadByShares: [stream, listOf(stream), map, values('dispatch', 'enqueue')],
   assertMove: [state, state],
@@ -124,6 +134,17 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   foldEvents: [listOf(event), listOf(number)],
   goesBeyond: [number, pass],
   decideDivergence: [pass],
+  checkStages: [stages],
+  receiptKey: [listOf(word), number],
+  stageWaitKey: [word, fields({ for: values('events'), types: listOf(word) }, 'for', 'types')],
+  violationsText: [
+    listOf(
+      values(
+        { rule: 'duplicate_stage', stage: 'a' },
+        { rule: 'invalid_subscription', stage: 'a', missing: ['x'] },
+      ),
+    ),
+  ],
   decideRestart: [
     fields(
       {

@@ -5,6 +5,7 @@ import { dimensions, domainWeights, type Scores } from '../../src/evaluation/eva
 import type { ScheduleDefinition } from '../../src/schedule/schedule.ts'
 import type { Write, WriteKind } from '../../src/store/port.ts'
 import type { Submission } from '../../src/submit/submission.ts'
+import { emptyLog, published, stageBegun } from '../../src/pipeline/log.ts'
 import { supervisedKey, supervisorKey, SUPERVISOR_NAME } from '../../src/supervision/supervision.ts'
 import { flushRank, fold, foldOrder, lastRank } from '../../src/transition/fold.ts'
 import {
@@ -67,6 +68,25 @@ const supervising: Rows = {
       ],
     ],
   ]),
+}
+const pipelineTerms = {
+  stages: [
+    { stage: 'from', publishes: ['x'], subscribes: [] },
+    { stage: 'to', publishes: ['y'], subscribes: ['x'] },
+  ],
+  maxUnread: 5,
+}
+const inPipeline = (stage: string): Rows => {
+  const row = { task: 2, terms: pipelineTerms, log: emptyLog(pipelineTerms) }
+  const begun = { ...row, log: stageBegun(row, stage, 7) }
+  return {
+    ...running,
+    tasks: [
+      { ...task, parent: 2 },
+      { ...asleep, id: 2, waitReason: 'children' },
+    ],
+    pipelines: new Map([[2, { ...begun, log: published(begun, 'x', 2) }]]),
+  }
 }
 const parked: TaskRow = { ...asleep, waitReason: 'divergence', waits: 0 }
 const over: TaskRow = { ...task, state: 'failed', lease: null, finishedAt: now.at }
@@ -224,6 +244,24 @@ const operations: {
     { fired: true },
     'task.queued',
   ],
+  openPipeline: [
+    { leaseId, key: 'open', position: 0, terms: pipelineTerms },
+    running,
+    { fenced: 'ok', as: 'open' },
+    'step.completed',
+  ],
+  publish: [
+    { leaseId, key: 'say', position: 0, type: 'x', events: ['1', '2'] },
+    inPipeline('from'),
+    { fenced: 'ok', as: 'published' },
+    'step.completed',
+  ],
+  receive: [
+    { leaseId, key: 'hear', position: 0, types: ['x'], max: 9 },
+    inPipeline('to'),
+    { fenced: 'ok', as: 'received', ranges: [[1, 2]] },
+    'step.completed',
+  ],
   triggerSchedule: [{ name: 'tidy' }, scheduled, { accepted: true }, 'task.queued'],
   putClient: [{ name: 'ada', credits: 5 }, {}, { as: 'put', client: { credits: 5 } }],
   removeClient: [{ name: 'ada' }, { clients: new Map([['ada', newClient(1, 'ada')]]) }, { as: 'removed' }],
@@ -272,6 +310,10 @@ describe('an operation of a flush', () => {
   test('a change of which nothing is reported leaves its row', () => {
     expect(apply('progress').ws.lease(3)?.progress).toBe('0.5')
     expect(apply('appendOutput').ws.outputs).toMatchObject([{ task: 7, data: '1' }])
+    expect(apply('publish').ws.outputs.map(({ task: of, seq, data }) => [of, seq, data])).toEqual([
+      [2, 3, '{"data":1,"stage":"from","type":"x"}'],
+      [2, 4, '{"data":2,"stage":"from","type":"x"}'],
+    ])
     expect([...apply('registerWorkers').ws.workers.changed.values()]).toMatchObject([{ workerId: 'v' }])
     expect(apply('drainWorkers').ws.worker(4)).toMatchObject({ draining: true, registered: true })
     expect(apply('askDrain').ws.worker(4)).toMatchObject({ draining: false, drainAsked: true })

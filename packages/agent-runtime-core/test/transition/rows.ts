@@ -95,6 +95,7 @@ export function workingSet(
     reputationOf: () => undefined,
     evaluations: new Map(),
     agentCount: 0,
+    pipelines: new Map(),
     circuits: new Map(),
     usages: new Map(),
     swarms: new Map(),

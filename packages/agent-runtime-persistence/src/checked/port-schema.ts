@@ -10,6 +10,7 @@ import {
   failureCategories,
   failureKinds,
   outOfCreditsChoices,
+  isPipelineMemo,
   oversightModes,
   overlaps,
   recoveryStrategies,
@@ -22,6 +23,7 @@ import {
   type Recovered,
   type Reads,
   type PerState,
+  type PipelineTerms,
   type ScheduledRun,
   type ScheduleDefinition,
   type ScheduleFilter,
@@ -63,6 +65,9 @@ const name = text.min(1, { error: '1 to 255 characters' }).max(255, { error: '1 
 const client = text.max(255, { error: 'at most 255 characters' })
 /** The key of a step or wait may be any text, a lone surrogate in it too. */
 const key = z.string({ error: 'a string' })
+/** By its key verification knows the memo of a call of a pipeline. */
+const pipelineKeyText = 'a key of a pipeline, as publicationKey and receiptKey make it'
+const pipelineKey = z.string({ error: pipelineKeyText }).refine(isPipelineMemo, { error: pipelineKeyText })
 const id = z.string({ error: 'an id' })
 const codecForm = "a JSON text in the codec's form, as `encode` makes it"
 const json = z.string({ error: codecForm }).refine(isEncoded, { error: codecForm })
@@ -122,6 +127,14 @@ const submitted = {
     .strictObject({ reason: z.enum(['unknown_task_type', 'invalid_payload']), message: text })
     .optional(),
 } satisfies Shape<Submission>
+
+/** The terms of a pipeline; the store itself says which of its stages are wrong. */
+export const pipelineTerms = z.strictObject({
+  stages: z
+    .array(z.strictObject({ stage: name, publishes: z.array(name), subscribes: z.array(name) }))
+    .min(1),
+  maxUnread: whole.min(1, { error: '1 or more' }),
+} satisfies Shape<PipelineTerms>)
 
 /** What a schedule is to do, and when. */
 export const scheduleDefinition = z.strictObject({
@@ -256,6 +269,9 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     submission: z.strictObject({ ...submitted, idempotencyKey: storesOwn }),
   },
   restartChild: { taskId, id: name },
+  openPipeline: { leaseId, key: pipelineKey, position: whole, terms: pipelineTerms },
+  publish: { leaseId, key: pipelineKey, position: whole, type: name, events: z.array(json).min(1) },
+  receive: { leaseId, key: pipelineKey, position: whole, types: z.array(name).min(1), max: whole.min(1) },
   checkpoint: { leaseId, data: json },
   appendOutput: { leaseId, chunks: z.array(json), round: whole.optional() },
   progress: { leaseId, progress: json },
@@ -431,6 +447,8 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
   workers: {},
   routes: {},
   supervisor: { taskId },
+  pipeline: { taskId },
+  pipelineEvents: { taskId, after: whole, limit: page },
   swarms: { name: text.optional() },
   stats: {},
   explain: { taskId },

@@ -34,6 +34,7 @@ import {
   type SignalRow,
   type Placed,
   type StreamRow,
+  type PipelineRow,
   type SwarmRow,
   type TaskRow,
   type UsageRow,
@@ -101,6 +102,7 @@ export class Cache implements Base {
   readonly circuits = new Map<string, CircuitRow>()
   readonly usages = new Map<number, UsageRow>()
   readonly swarms = new Map<string, SwarmRow>()
+  readonly pipelines = new Map<number, PipelineRow>()
   readonly budgets = new Map<number, BudgetRow>()
   readonly parked = new Map<number, readonly number[]>()
   /** When the first budget's wall time reaches a line. */
@@ -177,6 +179,7 @@ export class Cache implements Base {
       if (signal.blob !== null) this.blobs.set(signal.blob, text)
     }
     for (const [task, chunks] of loaded.outputs ?? none) this.outputs.set(task, chunks)
+    for (const row of loaded.pipelines ?? none) this.pipelines.set(row.task, row)
     for (const row of loaded.clients ?? none) this.clients.set(row.name, row)
     for (const row of loaded.schedules ?? none) this.schedules.set(row.name, row)
     for (const row of loaded.entries ?? none)

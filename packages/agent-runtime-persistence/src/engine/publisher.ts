@@ -53,8 +53,7 @@ export class Publisher {
       }
       into.events.push({ taskId, seq, type, at, data, hash: Buffer.from(hash).toString('hex'), also })
     }
-    for (const { task, seq, attempt, at, data } of ws.outputs) {
-      const taskId = nameOf(task)
+    for (const { task, taskId = nameOf(task), seq, attempt, at, data } of ws.outputs) {
       const seen = this.outputSeen.get(taskId)
       if (seen === undefined || seq <= seen) continue
       this.outputSeen.set(taskId, seq)

@@ -37,6 +37,15 @@ export function statementsOf(ws: WorkingSet, commit: number): readonly Statement
     ),
     ...schedulesOf(ws),
     ...budgetsOf(ws),
+    ...put(
+      'pipeline',
+      ['task'],
+      Array.from(ws.pipelines.changed.values(), ({ task, terms, log }) => [
+        task,
+        canonical(terms),
+        canonical(log),
+      ]),
+    ),
     ...waitsOf(ws),
     ...signalsOf(ws),
     ...childrenOf(ws),

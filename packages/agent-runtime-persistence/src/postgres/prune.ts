@@ -67,6 +67,7 @@ const owned = [
   ['signal', 'task'],
   ['checkpoint', 'task'],
   ['budget', 'task'],
+  ['pipeline', 'task'],
   ['usage', 'task'],
   ['child', 'parent'],
 ] as const

@@ -393,6 +393,14 @@ CREATE TABLE ledger (
 );
 CREATE UNIQUE INDEX ledger_key ON ledger (client, key) WHERE key IS NOT NULL;
 `,
+  `
+-- Pipelines: how far the log of each, which is the output of its task, was written and received.
+CREATE TABLE pipeline (
+  task bigint PRIMARY KEY,
+  terms text COLLATE "C" NOT NULL,
+  log text COLLATE "C" NOT NULL
+);
+`,
 ]
 
 /** The version this code writes and understands. */

@@ -94,6 +94,7 @@ export function prepareApply(db: Statements) {
   const putSchedule = db.prepare(
     'INSERT OR REPLACE INTO schedule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
+  const putPipeline = db.prepare('INSERT OR REPLACE INTO pipeline VALUES (?, ?, ?)')
   const putBudget = db.prepare('INSERT OR REPLACE INTO budget VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const deleteSchedule = db.prepare('DELETE FROM schedule WHERE name = ?')
   const putChild = db.prepare('INSERT OR REPLACE INTO child VALUES (?, ?, ?, ?, ?, ?, ?)')
@@ -167,6 +168,8 @@ export function prepareApply(db: Statements) {
       insertOutput.run(row.task, row.seq, row.attempt, row.at, row.data, row.round)
     for (const [name, row] of ws.schedules.changed) writeSchedule(name, row)
     for (const row of ws.budgets.changed.values()) writeBudget(row)
+    for (const { task, terms, log } of ws.pipelines.changed.values())
+      putPipeline.run(task, canonical(terms), canonical(log))
     for (const [task, rows] of ws.waits.changed) writeWaits(ws.base, task, rows)
     for (const [task, rows] of ws.signals.changed) writeSignals(ws.base, task, rows)
     for (const row of ws.childRows.changed.values()) writeChild(row)

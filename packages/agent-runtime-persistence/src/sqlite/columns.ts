@@ -99,6 +99,7 @@ export const columns = {
     'note text?',
   ],
   meta: ['key text', 'value text'],
+  pipeline: ['task integer', 'terms text', 'log text'],
   output: ['task integer', 'seq integer', 'attempt integer', 'at integer', 'data text', 'round integer?'],
   process: [
     'id integer',

@@ -27,6 +27,7 @@ import {
   type KeyRow,
   type LeaseRow,
   type MemoRow,
+  type PipelineRow,
   type PlainEvent,
   type QuotaRow,
   type ScheduleRow,
@@ -150,6 +151,7 @@ export function prepareLoad(db: Queries) {
     .prepare<[], number | null>('SELECT min(next_at) FROM schedule WHERE paused = 0 AND next_at IS NOT NULL')
     .pluck()
   const budget = from('budget', 'WHERE task = ?')
+  const pipeline = from('pipeline', 'WHERE task = ?')
   const budgetsDue = from('budget', 'WHERE due_at <= ? ORDER BY due_at, task LIMIT ? + 0')
   const nextBudget = db
     .prepare<[], number | null>('SELECT min(due_at) FROM budget WHERE due_at IS NOT NULL')
@@ -279,6 +281,7 @@ export function prepareLoad(db: Queries) {
     evaluations: prepareEvaluationLoad(db),
     ledger: prepareLedgerLoad(db),
     budget: (taskId: number) => one(budget.get(taskId), budgetOf),
+    pipeline: (taskId: number) => one(pipeline.get(taskId), pipelineOf),
     budgetsDue: (at: number, limit: number) => budgetsDue.all(at, limit).map(budgetOf),
     nextBudget: () => nextBudget.get() ?? undefined,
     budgetsAsking: (after: number, limit: number) => budgetsAsking.all(after, limit).map(budgetOf),
@@ -412,6 +415,14 @@ function budgetOf(row: RowOf<'budget'>): BudgetRow {
     dueAt,
     asked: asked === null ? null : (storedObject(asked, 'budget.asked') as unknown as BudgetRow['asked']),
     asks,
+  }
+}
+
+function pipelineOf([task, terms, log]: RowOf<'pipeline'>): PipelineRow {
+  return {
+    task,
+    terms: storedObject(terms, 'pipeline.terms') as unknown as PipelineRow['terms'],
+    log: storedObject(log, 'pipeline.log') as unknown as PipelineRow['log'],
   }
 }
 

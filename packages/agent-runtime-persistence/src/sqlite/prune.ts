@@ -19,6 +19,7 @@ export function preparePrune(db: Statements): (ws: WorkingSet, commit: number) =
     'DELETE FROM signal WHERE task = ?',
     'DELETE FROM checkpoint WHERE task = ?',
     'DELETE FROM budget WHERE task = ?',
+    'DELETE FROM pipeline WHERE task = ?',
     'DELETE FROM usage WHERE task = ?',
     'DELETE FROM child WHERE parent = ?',
   ].map((sql) => db.prepare(sql))

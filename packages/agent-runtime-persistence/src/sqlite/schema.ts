@@ -419,6 +419,14 @@ CREATE TABLE ledger (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX ledger_key ON ledger (client, key) WHERE key IS NOT NULL;
 `,
+  // Pipelines: how far the log of each, which is the output of its task, was written and received.
+  `
+CREATE TABLE pipeline (
+  task INTEGER PRIMARY KEY,
+  terms TEXT NOT NULL,
+  log TEXT NOT NULL
+) STRICT;
+`,
 ]
 
 /** The version this code writes and understands. */

@@ -45,6 +45,7 @@ export function prepareWanted(tables: StoredTables, far?: Gather): (wanted: Want
       return [[whole, whole.blob === null ? '' : (load.blob(whole.blob) ?? '')]]
     },
     outputs: (task) => [[task, load.outputs(task)]],
+    pipelines: (task) => some(load.pipeline(task)),
     clients: (name) => some(load.client(name)),
     schedules: (name) => some(load.schedule(name)),
     entries: ([client, key]) => some(load.ledger.byKey(client, key)),

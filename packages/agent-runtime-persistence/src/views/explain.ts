@@ -13,12 +13,14 @@ import {
   type StepFailure,
   type TaskRecord,
   type WaitReason,
+  stageWaitIn,
 } from '@ku0/agent-runtime-core'
 import {
   cancelReason,
   errorSummary,
   failureReason,
   retriedIn,
+  type PipelineRow,
   sinceText,
   type TaskRow,
   waitingText,
@@ -92,7 +94,7 @@ export function prepareExplain(
         const failureOf = (step: string) => failures.find((failure) => failure.step === step)
         return {
           ...base,
-          summary: waitingText(record, askingAbove(row), children, failureOf),
+          summary: waitingText(record, askingAbove(row), children, failureOf, pipelineOf(row)),
           reason: record.waitingFor,
           waits: record.waits,
           ...between(failures, record.waits),
@@ -188,6 +190,12 @@ export function prepareExplain(
   ): Pick<Explanation, 'stepFailures'> {
     const open = failures.filter(({ step }) => waits.some(({ key }) => retriedIn(key) === step))
     return open.length === 0 ? {} : { stepFailures: open.slice(0, MAX_CHILDREN) }
+  }
+
+  /** The pipeline of a stage that waits. */
+  function pipelineOf({ parent, id }: TaskRow): PipelineRow | undefined {
+    const isStage = load.waits(id).some(({ key }) => stageWaitIn(key) !== undefined)
+    return isStage && parent !== null ? load.pipeline(parent) : undefined
   }
 
   function placement(

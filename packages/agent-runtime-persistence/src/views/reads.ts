@@ -13,6 +13,7 @@ import { prepareBudgets } from './budgets.ts'
 import { prepareEvaluationReads } from '../sqlite/evaluations.ts'
 import { prepareLedgerReads } from '../sqlite/ledger.ts'
 import { memoTypes, noMemos, prepareMemos } from './memos.ts'
+import { preparePipelines } from './pipelines.ts'
 import { prepareRoutes } from './routes.ts'
 import { prepareQueueView } from './queue-view.ts'
 import { prepareWaitCounts } from './wait-counts.ts'
@@ -46,6 +47,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const series = prepareSeries(context)
   const memos = prepareMemos(db, tables)
   const supervisors = prepareSupervisors(tables, nameOf, recordOf)
+  const pipelines = preparePipelines(tables, nameOf, recordOf)
   const { routes, swarms } = prepareRoutes(context)
 
   return (query) => {
@@ -97,11 +99,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       case 'output': {
         const row = find(query.taskId)
         if (row === undefined) return undefined
-        return chunks.all(row.id, query.after, query.limit).map(({ round, ...it }): OutputChunk => ({
-          taskId: query.taskId,
-          ...it,
-          ...(round === null ? {} : { round }),
-        }))
+        return chunksOf(query.taskId, row.id, query)
       }
       case 'leases': {
         const row = find(query.taskId)
@@ -127,6 +125,18 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         const row = find(query.taskId)
         return row === undefined ? undefined : db.atOnce(() => supervisors(row))
       }
+      case 'pipeline': {
+        const row = find(query.taskId)
+        return row === undefined ? undefined : db.atOnce(() => pipelines(row))
+      }
+      case 'pipelineEvents': {
+        const row = find(query.taskId)
+        const pipeline = row === undefined ? undefined : pipelines(row)
+        const log = pipeline === undefined ? undefined : find(pipeline.taskId)
+        return pipeline === undefined || log === undefined
+          ? undefined
+          : chunksOf(pipeline.taskId, log.id, query)
+      }
       case 'swarms':
         return swarms(query.name)
       case 'explain':
@@ -139,6 +149,18 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       case 'series':
         return series(query.filter)
     }
+  }
+
+  function chunksOf(
+    taskId: string,
+    task: number,
+    { after, limit }: { readonly after: number; readonly limit: number },
+  ): readonly OutputChunk[] {
+    return chunks.all(task, after, limit).map(({ round, ...it }) => ({
+      taskId,
+      ...it,
+      ...(round === null ? {} : { round }),
+    }))
   }
 
   function eventOf(row: TaskRow, it: EventColumns): StoredEvent {

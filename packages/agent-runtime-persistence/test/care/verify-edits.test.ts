@@ -11,7 +11,7 @@ import { config as modelConfig, Real } from '../model/model-real.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 import { changed, editEach, type EventRow, good, places, Spoiled, verify } from '../helpers/spoiled-store.ts'
 import { missable, untold } from '../helpers/untold.ts'
-import { lived } from '../helpers/whole-life.ts'
+import { live, lived, publishAndReceive } from '../helpers/whole-life.ts'
 
 // Each look at a store takes about 20 ms: the quick tests look at a few of what verify-edits.proof.test.ts looks at whole.
 
@@ -131,6 +131,12 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
 })
 
 describe('any other edit', () => {
+  const everyTable = async () => {
+    const path = join(scratchFolder(), 'every-table.db')
+    await live(path, publishAndReceive)
+    return path
+  }
+
   /** What constraints keep as it is as long as the other columns of its row stay. */
   const kept = ['budget.asked', 'circuit.state', 'stream.id', 'totals.id', 'wait.kind']
 
@@ -138,7 +144,7 @@ describe('any other edit', () => {
     'each column of each row is what its events say, or one of those that no event has',
     { timeout: 300_000 },
     async () => {
-      const it = new Spoiled(await lived())
+      const it = new Spoiled(await everyTable())
       // Of these two each row has tests of its own.
       const tables = Object.keys(columns).filter((table) => table !== 'event' && table !== 'journal')
       const { silent, edited } = await editEach(it, tables)
@@ -158,7 +164,7 @@ describe('any other edit', () => {
     'each row of each table is missed, or it is one of those that no event has',
     { timeout: 300_000 },
     async () => {
-      const it = new Spoiled(await lived())
+      const it = new Spoiled(await everyTable())
       const silent = new Set<string>()
       for (const table of Object.keys(columns)) {
         const keys = it.db

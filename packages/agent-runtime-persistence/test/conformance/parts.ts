@@ -34,6 +34,7 @@ export const parts = {
     'forks',
   ],
   supervision: ['supervision'],
+  pipelines: ['pipelines'],
   records: ['retention', 'schedules', 'evaluations', 'events and hashes', 'reads', 'series'],
   values: ['values', 'turns and commits'],
 } as const

@@ -248,6 +248,16 @@ const byName: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
 }
 /** Fields whose name means something else in one kind. */
 const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
+  'openPipeline terms': mostly(
+    values({ stages: [{ stage: 'a', publishes: ['x'], subscribes: [] }], maxUnread: 1 }, { stages: [] }),
+  ),
+  'openPipeline key': mostly(values('$ku0/pipeline')),
+  'publish key': mostly(values('$ku0/publish/x/a/0')),
+  'receive key': mostly(values('$ku0/receive/x/0')),
+  'publish type': name,
+  'publish events': listOf(json),
+  'receive types': listOf(name),
+  'receive max': count,
   'pauseQueue types': listOf(values('report', 'nothing')),
   'pauseQueue lanes': listOf(values('batch')),
   'recordStep drops': listOf(key),

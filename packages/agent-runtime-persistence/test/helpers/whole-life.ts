@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { approvalName, dimensions, domainWeights, type Scores } from '@ku0/agent-runtime-core'
+import { approvalName, dimensions, domainWeights, receiptKey, type Scores } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { hold, Scene, type StoreSnapshot, takeSnapshot, termsOf } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { openStore } from '../../src/index.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
+import { pipeline } from './writes-of-every-kind.ts'
 
 export const { config } = parseExecutionConfig({
   maxInlineBytes: 1_000,
@@ -24,11 +25,11 @@ export const { config } = parseExecutionConfig({
 })
 
 /**
- * A life that leaves a row in every table: task 1 completed after a retry, 2 canceled, 3 running, 4 to 6 queued, 7 rejected
+ * A life that leaves a row in every table but those of pipelines: task 1 completed after a retry, 2 canceled, 3 running, 4 to 6 queued, 7 rejected
  * and forgotten since, 8 waiting, 9 due, 10 held by its caller, 11 of a client, 12 with a budget, 13 and 14 its children, 15 completed and
  * deleted since, 17 the probe of a route, 19 rejected.
  */
-export async function live(path: string): Promise<StoreSnapshot> {
+export async function live(path: string, more?: (scene: Scene) => Promise<void>): Promise<StoreSnapshot> {
   const environment = { ...createVirtualEnvironment('checked'), digest: nodeDigest }
   const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
   const scene = new Scene(store, config, environment.clock)
@@ -98,6 +99,7 @@ export async function live(path: string): Promise<StoreSnapshot> {
   const counted = await scene.write({ kind: 'prune', after: 0 })
   const ends = { completed: scene.now, failed: -1, canceled: -1 }
   await scene.write({ kind: 'prune', after: 0, excess: counted.excess, ends })
+  await more?.(scene)
   const snapshot = await takeSnapshot(store)
   await store.close()
   return snapshot
@@ -129,6 +131,13 @@ async function payAndSpawn(scene: Scene): Promise<void> {
   const step = { key: 'a', position: 0, result: '1', durationMs: 1, charged }
   await scene.write({ kind: 'recordStep', leaseId: child.leaseId, ...step })
   await scene.settle(child)
+}
+
+/** A pipeline with two events, of which one was received. */
+export async function publishAndReceive(scene: Scene): Promise<void> {
+  const { to } = await pipeline(scene)
+  const key = receiptKey(['x'], 0)
+  await scene.write({ kind: 'receive', leaseId: to.leaseId, key, position: 0, types: ['x'], max: 1 })
 }
 
 /** Two routes with circuits: of one a probe is queued, the other is open. */

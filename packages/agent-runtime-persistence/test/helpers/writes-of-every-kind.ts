@@ -7,6 +7,12 @@ import {
   type ScheduleDefinition,
   type Scores,
   type Submission,
+  PIPELINE_KEY,
+  publicationKey,
+  receiptKey,
+  STAGE_WAIT_NAME,
+  stageKey,
+  stageWaitKey,
   SUPERVISOR_NAME,
   supervisedKey,
   supervisorKey,
@@ -97,6 +103,44 @@ async function supervising(scene: Scene): Promise<{ readonly taskId: string; rea
   return { taskId, child: spawned.child.taskId }
 }
 
+/** The claims of two stages of a pipeline: one that has published, and one that receives. */
+export async function pipeline(scene: Scene): Promise<{ readonly from: Claim; readonly to: Claim }> {
+  const { leaseId } = await scene.running(costly)
+  await scene.write({ kind: 'openPipeline', leaseId, key: PIPELINE_KEY, position: 0, terms: pipelineTerms })
+  await scene.worker('stages', 2, ['stage'])
+  const claims: Claim[] = []
+  for (const [position, { stage }] of pipelineTerms.stages.entries()) {
+    const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: 'stage' })
+    await scene.write({
+      kind: 'spawn',
+      leaseId,
+      key: stageKey(stage),
+      position: position + 1,
+      policy: 'cancel',
+      submission: task,
+    })
+    claims.push(await scene.claim())
+  }
+  const [from, to] = claims
+  if (from === undefined || to === undefined) throw new Error('no stages')
+  await scene.write({ kind: 'publish', leaseId: from.leaseId, ...publication })
+  return { from, to }
+}
+
+const pipelineTerms = {
+  stages: [
+    { stage: 'from', publishes: ['x'], subscribes: [] },
+    { stage: 'to', publishes: [], subscribes: ['x'] },
+  ],
+  maxUnread: 5,
+}
+const publication = {
+  key: publicationKey('x', 'first', 0),
+  position: 0,
+  type: 'x',
+  events: ['1', '2'],
+} as const
+
 /** A task that runs, is busy with a step, and has a wait open. */
 async function busy(scene: Scene): Promise<Claim> {
   const claim = await scene.running(costly)
@@ -166,7 +210,13 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
   },
   recordStep: async (scene) => {
     const { leaseId } = await busy(scene)
-    const step = { key: 'one', position: 0, durationMs: 1, result: large, inputHash: 'a'.repeat(64) }
+    const step = {
+      key: receiptKey(['x'], 0),
+      position: 0,
+      durationMs: 1,
+      result: large,
+      inputHash: 'a'.repeat(64),
+    }
     return {
       write: { kind: 'recordStep', leaseId, ...step, charged, drops: ['nap'] },
       answer: { fenced: 'ok' },
@@ -174,11 +224,18 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
   },
   startStep: async (scene) => {
     const { leaseId } = await busy(scene)
-    return { write: { kind: 'startStep', leaseId, key: 'one', position: 0 }, answer: 'ok' }
+    return { write: { kind: 'startStep', leaseId, key: receiptKey(['x'], 0), position: 0 }, answer: 'ok' }
   },
   failStep: async (scene) => {
     const { leaseId } = await busy(scene)
-    const failure = { key: 'one', position: 0, durationMs: 1, error: large, retry: 1, drops: ['nap'] }
+    const failure = {
+      key: receiptKey(['x'], 0),
+      position: 0,
+      durationMs: 1,
+      error: large,
+      retry: 1,
+      drops: ['nap'],
+    }
     const backOff = { keys: ['model:big'], retryAfterMs: 5_000 }
     return { write: { kind: 'failStep', leaseId, ...failure, charged, backOff }, answer: 'ok' }
   },
@@ -202,7 +259,12 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
   },
   diverge: async (scene) => {
     const { leaseId } = await withHeir(scene)
-    const divergence = { kind: 'missing_step', key: 'one', position: 0, expected: 'one' } as const
+    const divergence = {
+      kind: 'missing_step',
+      key: receiptKey(['x'], 0),
+      position: 0,
+      expected: 'one',
+    } as const
     return { write: { kind: 'diverge', leaseId, divergence, charged }, answer: 'ok' }
   },
   spawn: async (scene) => {
@@ -278,7 +340,12 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
   },
   resume: async (scene) => {
     const { taskId, leaseId, workerId } = await busy(scene)
-    const divergence = { kind: 'missing_step', key: 'one', position: 0, expected: 'one' } as const
+    const divergence = {
+      kind: 'missing_step',
+      key: receiptKey(['x'], 0),
+      position: 0,
+      expected: 'one',
+    } as const
     await scene.write({ kind: 'diverge', leaseId, divergence })
     scene.free(workerId)
     return { write: { kind: 'resume', taskId }, answer: { resumed: true } }
@@ -305,7 +372,7 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
   answerBudget: async (scene) => {
     const claim = await scene.running(costly)
     const { taskId, leaseId, workerId } = claim
-    const step = { key: 'one', position: 0, durationMs: 1, result: '1' }
+    const step = { key: receiptKey(['x'], 0), position: 0, durationMs: 1, result: '1' }
     await scene.write({ kind: 'recordStep', leaseId, ...step, charged: { tokens: 60, money: 0, cost: 0 } })
     await scene.release(claim)
     scene.free(workerId)
@@ -406,6 +473,50 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
   closeSwarm: async (scene) => {
     await swarming(scene)
     return { write: { kind: 'closeSwarm', name: 's' }, answer: { closed: true, canceled: 2 } }
+  },
+  openPipeline: async (scene) => {
+    const { leaseId } = await scene.running(costly)
+    const write = {
+      kind: 'openPipeline',
+      leaseId,
+      key: PIPELINE_KEY,
+      position: 0,
+      terms: pipelineTerms,
+    } as const
+    return { write, answer: { fenced: 'ok', as: 'open' } }
+  },
+  publish: async (scene) => {
+    const { from, to } = await pipeline(scene)
+    await scene.write({
+      kind: 'receive',
+      leaseId: to.leaseId,
+      key: receiptKey(['x'], 0),
+      position: 0,
+      types: ['x'],
+      max: 9,
+    })
+    const key = stageWaitKey('0', { for: 'events', types: ['x'] })
+    await suspend(scene, to, [{ key, position: 1, kind: 'signal', name: STAGE_WAIT_NAME }])
+    const write = {
+      kind: 'publish',
+      leaseId: from.leaseId,
+      ...publication,
+      key: publicationKey('x', 'next', 0),
+      events: [large],
+    } as const
+    return { write, answer: { fenced: 'ok', as: 'published' } }
+  },
+  receive: async (scene) => {
+    const { to } = await pipeline(scene)
+    const write = {
+      kind: 'receive',
+      leaseId: to.leaseId,
+      key: receiptKey(['x'], 0),
+      position: 0,
+      types: ['x'],
+      max: 1,
+    } as const
+    return { write, answer: { fenced: 'ok', as: 'received' } }
   },
   startChild: async (scene) => {
     const { taskId } = await supervising(scene)

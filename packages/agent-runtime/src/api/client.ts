@@ -26,6 +26,7 @@ import type { EventPattern, RuntimeEvent } from './events.ts'
 import type { Graph, GraphNodes, GraphOutput } from './graphs.ts'
 import type { Receipt, TaskId } from './receipts.ts'
 import type { Schedules } from './schedules.ts'
+import type { Pipeline } from './pipelines.ts'
 import type { Supervisors } from './supervisors.ts'
 import type { TaskStatus } from './status.ts'
 import type { SubmitOptions } from './submissions.ts'
@@ -228,6 +229,9 @@ export interface Client extends AsyncDisposable {
    * final event. Throws `not_found`.
    */
   events(task: Receipt | string, options?: FollowOptions): AsyncIterable<RuntimeEvent>
+
+  /** The events of a pipeline and how far its stages have come, for readers outside of it: `docs/pipelines.md`. */
+  pipeline(task: Receipt | string): Pipeline
 
   /**
    * The values that the task emits, in the same way. After a failover, `attempt.restarted` comes first. Where

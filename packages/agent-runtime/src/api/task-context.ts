@@ -7,6 +7,8 @@ import type {
   Usage,
 } from '@ku0/agent-runtime-core'
 import type { ApprovalNames, ApprovalOf, Emitted, Exchange, SignalNames, SignalOf } from './exchange.ts'
+import type { PipelineEventOf, PipelineEvent, ReceiveOptions } from './pipelines.ts'
+import type { Schemas } from './exchange.ts'
 import type { Storable } from './storable.ts'
 import type { SubmitOptions } from './submissions.ts'
 import type { TaskId } from './receipts.ts'
@@ -278,6 +280,30 @@ export interface TaskContext<X extends Exchange = any> {
    * stored. Source: `docs/semantics.md 9`.
    */
   emit<T extends Emitted<X>>(chunk: T & Storable<T>): Promise<void>
+
+  /**
+   * Publishes an event of a type, in a stage of a pipeline; resolves when it is stored. A stage that runs again finds what it has
+   * published by its values, and publishes nothing twice. While a later stage has `maxUnread` events of the type to receive, the call
+   * waits without a slot. Throws `unknown_stage`, `unauthorized_publish`, `invalid_argument` for data that does not fit the schema of the
+   * type, {@link StepNotSerializable}, {@link PayloadTooLarge}, and the signal's reason. Source: `docs/semantics.md 13.2`.
+   */
+  publish<T>(type: string, data: T & Storable<T>): Promise<void>
+
+  /** The same for many events of one type, in order: up to 500 of them are one write. */
+  publishAll<T>(type: string, events: readonly (T & Storable<T>)[]): Promise<void>
+
+  /**
+   * The next events of some types, in the order of their sequences, in a stage of a pipeline. Each event comes once in the life of the stage, and
+   * again in a later pass. While there are none, the call waits without a slot. An empty list is the end: every stage that publishes one of the
+   * types has completed. With an object of schemas instead of a list of names, the events have the types of the schemas. Throws
+   * `unknown_stage`, `invalid_argument` for a type that the stage does not subscribe to, `schema_mismatch`, and the signal's reason. Source:
+   * `docs/semantics.md 13.2`.
+   */
+  receive<Data = unknown>(
+    types: readonly string[],
+    options?: ReceiveOptions,
+  ): Promise<readonly PipelineEvent<string, Data>[]>
+  receive<S extends Schemas>(types: S, options?: ReceiveOptions): Promise<readonly PipelineEventOf<S>[]>
 
   /**
    * Stores a snapshot that the next pass finds in `ctx.restored`. It is only a cache: use a step for what

@@ -47,6 +47,7 @@ import type { Graph, GraphNodes, GraphOutput } from '../api/graphs.ts'
 import type { LogLine } from '../api/logger.ts'
 import type { Receipt, TaskId } from '../api/receipts.ts'
 import type { Schedules } from '../api/schedules.ts'
+import type { Pipeline } from '../api/pipelines.ts'
 import type { Supervisors } from '../api/supervisors.ts'
 import type { TaskStatus } from '../api/status.ts'
 import type { SubmitOptions } from '../api/submissions.ts'
@@ -85,6 +86,7 @@ import { SaidOnce } from '../terms/said-once.ts'
 import { ScheduleBook } from './schedules.ts'
 import { sendSignal } from './signal-task.ts'
 import { pageOfHistory, pageOfOutput, storedSteps } from './stored-pages.ts'
+import { pipelineOf } from './pipelines.ts'
 import { supervisorsOf } from './supervisors.ts'
 import { Submissions } from './submissions.ts'
 import { graphSubmission } from './submit-graph.ts'
@@ -372,6 +374,13 @@ export class StoreClient implements Client {
     assertOptions('output', options, outputRules)
     const { values, types } = this.#deps
     return followOutput({ store: this.#store, feed: this.feed, values, types }, taskId, options)
+  }
+
+  pipeline(task: Receipt | string): Pipeline {
+    this.lifetime.assertOpen()
+    const taskId = taskIdOf('pipeline', task)
+    const deps = { store: this.#store, feed: this.feed, values: this.#deps.values }
+    return pipelineOf(deps, taskId, () => this.lifetime.assertOpen())
   }
 
   async stats(): Promise<StoreStats> {

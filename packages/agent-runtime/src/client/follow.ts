@@ -58,6 +58,18 @@ export async function* followOutput(
   }
 }
 
+/** A task's output as it is stored. */
+export function followChunks(
+  deps: FollowDeps,
+  taskId: string,
+  options: FollowOptions,
+): AsyncGenerator<OutputChunk, void, undefined> {
+  const chunks = new Tail<OutputChunk>()
+  const read: ReadStretch<OutputChunk> = async (after) =>
+    (await deps.store.read({ kind: 'output', taskId, after, limit: STRETCH })) ?? []
+  return follow(deps, taskId, options, { chunks }, chunks, read)
+}
+
 /** What gives a chunk's value: with the schema that the task's type declares, if this process knows one. */
 export async function chunkReader(
   { store, values, types }: Pick<FollowDeps, 'store' | 'values'> & { readonly types: KnownTypes },

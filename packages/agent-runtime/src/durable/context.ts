@@ -3,6 +3,7 @@ import {
   idempotencyKey,
   type Lane,
   type OversightMode,
+  type PipelineTerms,
   RuntimeError,
   show,
   type SupervisorTerms,
@@ -30,6 +31,7 @@ import type {
   TaskLog,
 } from '../api/task-context.ts'
 import type { Heartbeat } from '../api/profiles.ts'
+import type { PipelineEvent, ReceiveOptions } from '../api/pipelines.ts'
 import type { TaskFailure } from '../api/recovery.ts'
 import { Answer } from './pass/answer.ts'
 import { feedbackOf, requestApproval } from './wait/approvals.ts'
@@ -39,6 +41,7 @@ import { callChild, type ChildCaller, spawnChild } from './child/children.ts'
 import { type FirstChild, supervise } from './child/supervise.ts'
 import { exec } from './exec/exec.ts'
 import { failureIn } from './failure.ts'
+import { runPipeline, type StageTask } from './pipeline/run-pipeline.ts'
 import { inputHashOf } from './step/idempotency.ts'
 import { surroundingStep } from './step/inside-step.ts'
 import { emit } from './output.ts'
@@ -253,6 +256,25 @@ export class HandlerContext implements TaskContext {
   /** The facts that a replay needs when the handler has ended. */
   get replayTrail(): ReplayTrail {
     return this.#pass.replayTrail
+  }
+
+  publish(type: string, data: unknown): Promise<void> {
+    return this.#pass.stage.publish(this.#caller('publish'), type, [data])
+  }
+
+  publishAll(type: string, events: readonly unknown[]): Promise<void> {
+    return this.#pass.stage.publish(this.#caller('publishAll'), type, events)
+  }
+
+  receive(types: unknown, options?: ReceiveOptions): Promise<readonly PipelineEvent<never, never>[]> {
+    return this.#pass.stage.receive(this.#caller('receive'), types, options) as Promise<
+      readonly PipelineEvent<never, never>[]
+    >
+  }
+
+  /** For pipelines: see {@link runPipeline}. */
+  pipeline(terms: PipelineTerms, stages: readonly StageTask[]): Promise<Record<string, unknown>> {
+    return runPipeline(this.#spawning('pipeline'), terms, stages)
   }
 
   /** For supervisors: see {@link supervise}. */

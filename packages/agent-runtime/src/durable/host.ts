@@ -119,6 +119,9 @@ export type HolderWrite =
   | 'release'
   | 'report'
   | 'scar'
+  | 'openPipeline'
+  | 'publish'
+  | 'receive'
 
 /** The store's answer to a write that it accepted. */
 export type Taken<K extends HolderWrite> = Exclude<OutcomeOf<K>, 'stale' | { readonly fenced: 'stale' }>

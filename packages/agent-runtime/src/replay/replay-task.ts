@@ -44,7 +44,8 @@ export async function replayTask(
       `replay: task ${taskId} was rejected, so there is nothing to replay`,
     )
   const definition = deps.definitions.get(past.type)
-  return verify({ taskId, past, definition, config: deps.config, values: deps.values, timeoutMs })
+  const { config, values, store } = deps
+  return verify({ taskId, past, definition, config, values, store, timeoutMs })
 }
 
 /** Of a task whose history is not to be believed: what is said of it comes from its rows. */

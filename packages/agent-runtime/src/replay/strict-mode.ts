@@ -108,7 +108,7 @@ export class StrictMode implements PassCheck {
       using requests = new RequestWatch()
       let output: string | undefined
       const watch = { returned: (text: string) => void (output = text), over: () => requests.over() }
-      const it = { taskId, past, definition, config, values, timeoutMs: TIMEOUT_MS, watch }
+      const it = { taskId, past, definition, config, values, store, timeoutMs: TIMEOUT_MS, watch }
       const report = await requests.during(() => verify(it))
       return { report, output, request: requests.first }
     } catch (error) {

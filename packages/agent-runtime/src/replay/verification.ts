@@ -30,6 +30,8 @@ export interface VerifyCase {
   readonly definition: TaskDefinition | undefined
   readonly config: ExecutionConfig
   readonly values: ValueCodec
+  /** Where the events of a pipeline are that a stage has received: its history says only which. Without it they cannot be read. */
+  readonly store?: Pick<ExecutionStore, 'read'> | undefined
   /** How long the handler may wait for something of its own, in ms of real time. */
   readonly timeoutMs: number
   readonly watch?: {
@@ -242,7 +244,7 @@ class Verification implements ReplayWatch {
 
   #parts(): Parts {
     return {
-      store: nothing,
+      store: readingEvents(this.#case.store),
       config: this.#case.config,
       values: this.#case.values,
       environment: systemEnvironment,
@@ -256,6 +258,15 @@ class Verification implements ReplayWatch {
         throw new RuntimeError('internal', 'a replay spawns nothing')
       },
     }
+  }
+}
+
+function readingEvents(store: Pick<ExecutionStore, 'read'> | undefined): ExecutionStore {
+  if (store === undefined) return nothing
+  return {
+    ...nothing,
+    read: (query) =>
+      query.kind === 'pipeline' || query.kind === 'pipelineEvents' ? store.read(query) : nothing.read(query),
   }
 }
 

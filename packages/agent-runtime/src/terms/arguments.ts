@@ -22,6 +22,7 @@ import {
   taskStates,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
+import type { PipelineEventsOptions } from '../api/pipelines.ts'
 import type { Receipt } from '../api/receipts.ts'
 import { labelsRule } from './submit-rules.ts'
 import type { LeaseObserver } from '../api/leases.ts'
@@ -113,6 +114,14 @@ export const followRules: Rules<FollowOptions> = {
   live: flagRule,
   signal: signalRule,
 }
+export const pipelineRules: Rules<PipelineEventsOptions> = {
+  ...followRules,
+  types: [
+    'a list of types of events',
+    (types) => Array.isArray(types) && types.every((type) => typeof type === 'string'),
+  ],
+}
+
 export const outputRules: Rules<OutputOptions> = { ...followRules, check: flagRule }
 export const stopRules: Rules<StopOptions> = { drain: flagRule, graceMs: delayRule }
 export const cancelRules: Rules<CancelOptions> = {

@@ -26,6 +26,7 @@ import {
   combineRecovery,
   defineContract,
   defineGraph,
+  definePipeline,
   defineSupervisor,
   defineTask,
   edge,
@@ -187,6 +188,22 @@ const supervisor = fields({
   endsWith: mostly(values('children', 'cancel')),
   children: fields({ a: supervised, b: supervised }),
 })
+const stageOf = fields(
+  {
+    name: mostly(values('a', 'b')),
+    task: mostly(fc.constant(piece('echo', () => echo))),
+    input: handler,
+    publishes: mostly(fields({ x: anySchema })),
+    subscribes: mostly(listOf(mostly(values('x', 'y')))),
+  },
+  'name',
+  'task',
+)
+const pipeline = fields(
+  { name: mostly(values('line')), input: anySchema, maxUnread: count, stages: mostly(listOf(stageOf)) },
+  'name',
+  'stages',
+)
 const part = mostly(
   fc.constant(piece('echo', () => echo)),
   fc.constant(piece('identityEdge()', () => identityEdge())),
@@ -312,6 +329,13 @@ export const doors: Readonly<Record<string, Door>> = {
   },
   steps: { given: [task], open: ({ runtime }, it: never) => runtime.steps(it) },
   stats: { given: [], open: ({ runtime }) => runtime.stats() },
+  pipeline: {
+    given: [
+      task,
+      fields({ after: mostly(values(0, 1)), types: mostly(listOf(mostly(values('x')))), signal }),
+    ],
+    open: (world, it: never, options: never) => world.someOf(world.runtime.pipeline(it).events(options)),
+  },
   explain: { given: [task], open: ({ runtime }, it: never) => runtime.explain(it) },
   explainQueue: { given: [], open: ({ runtime }) => runtime.explainQueue() },
   series: {
@@ -768,6 +792,7 @@ export const exported: Readonly<Record<string, Door>> = {
     open: (_, agents: never) => createAgentRegistry(agents),
   },
   defineGraph: { given: [graph], open: (_, options: never) => defineGraph(options) },
+  definePipeline: { given: [pipeline], open: (_, options: never) => definePipeline(options) },
   defineSupervisor: { given: [supervisor], open: (_, options: never) => defineSupervisor(options) },
   compose: { given: [part, part, part], open: (_, ...parts: [never, never, never]) => compose(...parts) },
   edge: {

@@ -1,8 +1,8 @@
 import { budgetFields } from '@ku0/agent-runtime-core'
 import { ProfileTerms, SwarmTerms } from '@ku0/agent-runtime-core/schemas'
-import { type UsageRow } from '@ku0/agent-runtime-core/transition'
+import { type PipelineRow, type UsageRow } from '@ku0/agent-runtime-core/transition'
 import { z } from 'zod'
-import { budgetSum, scheduleDefinition, type Shape } from '../../checked/port-schema.ts'
+import { budgetSum, pipelineTerms, scheduleDefinition, type Shape } from '../../checked/port-schema.ts'
 import type { Db } from '../../sqlite/open.ts'
 import type { Faults } from './faults.ts'
 
@@ -33,6 +33,16 @@ const usageData = z.object({
   warned: z.boolean(),
 } satisfies Shape<Omit<UsageRow, 'task' | 'route' | 'swarm' | 'agent' | 'lease'>>)
 
+const counts = z.record(z.string(), amount)
+const pipelineLog = z.object({
+  seq: amount,
+  published: counts,
+  stages: z.array(
+    z.object({ stage: z.string(), task: amount.optional(), ended: z.boolean(), taken: counts }),
+  ),
+  unread: z.record(z.string(), z.object({ before: amount, ranges: z.array(z.tuple([amount, amount])) })),
+} satisfies Shape<PipelineRow['log']>)
+
 const use = z.object({ tokens: amount, money: amount, cost: amount, steps: amount })
 
 const forms: readonly Forms[] = [
@@ -47,6 +57,7 @@ const forms: readonly Forms[] = [
   },
   { table: 'schedule', key: 'name', columns: { definition: scheduleDefinition } },
   { table: 'swarm', key: 'name', columns: { terms: SwarmTerms } },
+  { table: 'pipeline', key: 'task', columns: { terms: pipelineTerms, log: pipelineLog } },
   { table: 'usage', key: 'task', columns: { data: usageData } },
   {
     table: 'budget',

@@ -27,6 +27,7 @@ const owned = [
   ['output', 'task'],
   ['idempotency', 'task'],
   ['budget', 'task'],
+  ['pipeline', 'task'],
   ['usage', 'task'],
   ['lease', 'task'],
 ] as const

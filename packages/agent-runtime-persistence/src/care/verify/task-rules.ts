@@ -15,6 +15,7 @@ import {
   quotaKeysOf,
   rejectionPolicies,
   usageOf,
+  PIPELINE_KEY,
 } from '@ku0/agent-runtime-core'
 import { CALLER, type PlainEvent, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import { type Hashes, prepareIntegrity } from '../../sqlite/integrity.ts'
@@ -158,6 +159,12 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
     }
     if (it.swarm !== undefined && !isFinal(row.state) && hasUsage.get(row.id) === undefined)
       faults.add('row', `task ${row.id}, its usage of swarm ${it.swarm}`, 'a usage', 'none')
+    // The row itself is held against its log apart.
+    const isPipeline = events.some(
+      ({ type, it: { key } }) => type === 'step.completed' && key === PIPELINE_KEY,
+    )
+    if (isPipeline && load.pipeline(row.id) === undefined)
+      faults.add('row', `task ${row.id}, its pipeline`, 'a pipeline', 'none')
     checkTimes(row, events, folded)
     checkAccount(row, it, starts, told)
     if (row.state === 'rejected') return

@@ -15,6 +15,7 @@ import { checkForms } from './form-rules.ts'
 import { commitsOf, JournalWalk } from './journal-rules.ts'
 import { checkLedgers } from './ledger-rules.ts'
 import { checkMeta } from './meta-rules.ts'
+import { checkPipelines } from './pipeline-rules.ts'
 import { checkEvaluations, checkOwners, checkRecords } from './record-rules.ts'
 import { checkCounters, compareSpent, compareSums, readSpent, readSums, type Sums } from './sum-rules.ts'
 import { Tally } from './tally.ts'
@@ -92,6 +93,7 @@ export function* verifyDatabase({
     slice(() => checkOwners(db, faults))
     yield
     slice(() => faults.reading('records', () => checkRecords(db, load, faults)))
+    yield* checkPipelines(db, load, faults, slice)
     yield* checkEvaluations(db, faults, slice)
     yield* checkLedgers(db, faults, slice)
     yield* checkJournal(before, after)

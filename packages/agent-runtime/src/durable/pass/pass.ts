@@ -25,6 +25,7 @@ import { Output } from '../output.ts'
 import { nameOfPlace, type Place, placeOf } from './place.ts'
 import { Rooms } from '../wait/room.ts'
 import { isWithin, type Scope } from './scope.ts'
+import { Stage } from '../pipeline/stage.ts'
 import { recordedError } from '../step/recorded-error.ts'
 import { type NewCall, Trail } from './trail.ts'
 import { Waits } from '../wait/waits.ts'
@@ -70,6 +71,7 @@ export class Pass {
   readonly waits: Waits
   readonly rooms = new Rooms(this)
   readonly output = new Output(this)
+  readonly stage = new Stage(this)
   /** The scope in which each child of this pass was spawned, by key. */
   readonly children = new Map<string, Scope>()
   readonly #used = new Map<string, Place>()

@@ -1,0 +1,261 @@
+import {
+  type Claim,
+  PIPELINE_KEY,
+  publicationKey,
+  receiptKey,
+  type PipelineTerms,
+  STAGE_WAIT_NAME,
+  stageKey,
+  type StageTerms,
+  type StageWait,
+  stageWaitKey,
+} from '@ku0/agent-runtime-core'
+import { type Scene, submission } from './scene.ts'
+import type { SceneOptions, Suite } from './suite.ts'
+
+const slots = 20
+
+function stage(name: string, subscribes: readonly string[], publishes: readonly string[]): StageTerms {
+  return { stage: name, subscribes, publishes }
+}
+
+const chain: PipelineTerms = {
+  stages: [stage('a', [], ['x', 'z']), stage('b', ['x'], ['y']), stage('c', ['x', 'y'], [])],
+  maxUnread: 3,
+}
+
+/** A pipeline that waits for its stages, and the claim of each. */
+interface Line {
+  readonly taskId: string
+  readonly stages: Readonly<Record<string, Claim>>
+}
+
+/** The suite's rules, on a worker that has room for all. */
+export function pipelines({ rule: anyRule, expect }: Suite): void {
+  const rule: Suite['rule'] = (title, body, options = {}) => anyRule(title, body, roomy(options))
+
+  async function started(scene: Scene, terms: PipelineTerms = chain): Promise<Line> {
+    await scene.worker('w', slots)
+    const taskId = await scene.accepted({ type: 'line' })
+    const { leaseId } = await scene.claim()
+    const opened = await scene.write({ kind: 'openPipeline', leaseId, key: PIPELINE_KEY, position: 0, terms })
+    expect(opened).toEqual({ fenced: 'ok', as: 'open' })
+    const stages: Record<string, Claim> = {}
+    for (const [position, { stage: name }] of terms.stages.entries()) {
+      const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: name })
+      const key = stageKey(name)
+      await scene.write({
+        kind: 'spawn',
+        leaseId,
+        key,
+        position: position + 1,
+        policy: 'cancel',
+        submission: task,
+      })
+      stages[name] = await scene.claim()
+    }
+    const patience = { key: 'patience', position: 9, kind: 'timer', delayMs: 1e9 } as const
+    await scene.write({ kind: 'suspend', leaseId, waits: [patience], stay: false })
+    scene.free('w')
+    return { taskId, stages }
+  }
+
+  const at = (line: Line, name: string): Claim => {
+    const claim = line.stages[name]
+    if (claim === undefined) throw new Error(`no stage ${name}`)
+    return claim
+  }
+  const publish = (scene: Scene, { leaseId }: Claim, key: string, type: string, events: readonly string[]) =>
+    scene.write({ kind: 'publish', leaseId, key: publicationKey(type, key, 0), position: 0, type, events })
+  const receive = (scene: Scene, { leaseId }: Claim, key: string, types: readonly string[], max = 100) =>
+    scene.write({ kind: 'receive', leaseId, key: keyOf(types, key), position: 0, types, max })
+  /** The task waits, unless that is over already. */
+  const waits = async (scene: Scene, { leaseId }: Claim, wait: StageWait, name = '0') => {
+    const key = stageWaitKey(name, wait)
+    const asked = { key, position: 1, kind: 'signal', name: STAGE_WAIT_NAME } as const
+    const outcome = await scene.write({ kind: 'suspend', leaseId, waits: [asked], stay: false })
+    if (outcome.fenced === 'ok' && outcome.suspended) scene.free('w')
+    return outcome
+  }
+  const finish = async (scene: Scene, claim: Claim) => {
+    expect(await scene.settle(claim, { as: 'completed', output: 'null' })).toBe('ok')
+    scene.free('w')
+  }
+  const log = async (scene: Scene, { taskId }: Line) =>
+    ((await scene.read({ kind: 'output', taskId, after: 0, limit: 100 })) ?? []).map(
+      ({ seq, data }) => [seq, JSON.parse(data) as unknown] as const,
+    )
+
+  rule('13.1 a pipeline whose stages receive what none before them publishes is refused', async (scene) => {
+    await scene.worker('w', slots)
+    await scene.accepted({ type: 'line' })
+    const { leaseId } = await scene.claim()
+    const terms = { stages: [stage('b', ['x'], []), stage('a', [], ['x'])], maxUnread: 3 }
+    expect(
+      await scene.write({ kind: 'openPipeline', leaseId, key: PIPELINE_KEY, position: 0, terms }),
+    ).toEqual({
+      fenced: 'ok',
+      as: 'invalid',
+      violations: [{ rule: 'invalid_subscription', stage: 'b', missing: ['x'] }],
+    })
+  })
+
+  rule(
+    '13.2 events are numbered without gaps in one log, and each stage receives its own in order',
+    async (scene) => {
+      const line = await started(scene)
+      const published = { fenced: 'ok', as: 'published' }
+      expect(await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2'])).toEqual(published)
+      expect(await publish(scene, at(line, 'b'), 'p1', 'y', ['3'])).toEqual(published)
+      expect(await publish(scene, at(line, 'a'), 'p2', 'x', ['4'])).toEqual(published)
+      expect(await log(scene, line)).toEqual([
+        [1, { data: 1, stage: 'a', type: 'x' }],
+        [2, { data: 2, stage: 'a', type: 'x' }],
+        [3, { data: 3, stage: 'b', type: 'y' }],
+        [4, { data: 4, stage: 'a', type: 'x' }],
+      ])
+      expect(await receive(scene, at(line, 'c'), 'r1', ['x', 'y'], 3)).toMatchObject({ ranges: [[1, 3]] })
+      expect(await receive(scene, at(line, 'c'), 'r2', ['x', 'y'], 3)).toMatchObject({ ranges: [[4, 1]] })
+      expect(await receive(scene, at(line, 'c'), 'r3', ['x', 'y'], 3)).toEqual({ fenced: 'ok', as: 'none' })
+      expect(await receive(scene, at(line, 'b'), 'r1', ['x'])).toMatchObject({
+        ranges: [
+          [1, 2],
+          [4, 1],
+        ],
+      })
+      expect(await scene.read({ kind: 'pipeline', taskId: at(line, 'b').taskId })).toMatchObject({
+        taskId: line.taskId,
+        type: 'line',
+        stage: 'b',
+        seq: 4,
+        published: { x: 3, y: 1 },
+        stages: [
+          { stage: 'a', ended: false, taken: {} },
+          { stage: 'b', taken: { x: 3 } },
+          { stage: 'c', taken: { x: 3, y: 1 } },
+        ],
+      })
+    },
+  )
+
+  rule('13.2 a key that was used answers as it did, and nothing is written twice', async (scene) => {
+    const line = await started(scene)
+    await publish(scene, at(line, 'a'), 'p1', 'x', ['1'])
+    expect(await publish(scene, at(line, 'a'), 'p1', 'x', ['1'])).toEqual({ fenced: 'ok', as: 'published' })
+    const first = await receive(scene, at(line, 'b'), 'r1', ['x'])
+    expect(await receive(scene, at(line, 'b'), 'r1', ['x'])).toEqual(first)
+    expect(await receive(scene, at(line, 'b'), 'r2', ['x'])).toMatchObject({ as: 'none' })
+    expect(await log(scene, line)).toHaveLength(1)
+    expect(await scene.read({ kind: 'steps', taskId: at(line, 'b').taskId })).toMatchObject([
+      { key: keyOf(['x'], 'r1'), result: '{"ranges":[[1,1]]}' },
+    ])
+  })
+
+  rule(
+    '13.2 a stage that waits for events holds no slot, and goes on in the commit that has them',
+    async (scene) => {
+      const line = await started(scene)
+      const wait = { for: 'events', types: ['x'] } as const
+      expect(await waits(scene, at(line, 'b'), wait)).toMatchObject({ suspended: true })
+      const { taskId } = at(line, 'b')
+      expect(await scene.task(taskId)).toMatchObject({ state: 'waiting' })
+      expect((await scene.read({ kind: 'explain', taskId }))?.summary).toContain(
+        "waits for events of type 'x' from stage 'a', which has not ended",
+      )
+      await publish(scene, at(line, 'a'), 'p0', 'z', ['0'])
+      expect(await scene.task(taskId)).toMatchObject({ state: 'waiting' })
+      await publish(scene, at(line, 'a'), 'p1', 'x', ['1'])
+      const again = await scene.claim()
+      expect(again).toMatchObject({ taskId, attempt: 1 })
+      expect(await waits(scene, again, wait, '1')).toMatchObject({ suspended: false })
+      expect(await receive(scene, again, 'r1', ['x'])).toMatchObject({ ranges: [[2, 1]] })
+    },
+  )
+
+  rule(
+    '13.2 a publisher is held back by a stage with too many unread events, without a slot',
+    async (scene) => {
+      const line = await started(scene)
+      await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2'])
+      await publish(scene, at(line, 'a'), 'p2', 'x', ['3', '4'])
+      expect(await publish(scene, at(line, 'a'), 'p3', 'x', ['5'])).toEqual({ fenced: 'ok', as: 'no_room' })
+      expect(await publish(scene, at(line, 'a'), 'p4', 'z', ['9'])).toMatchObject({ as: 'published' })
+      await receive(scene, at(line, 'b'), 'r1', ['x'])
+      expect(await waits(scene, at(line, 'a'), { for: 'room', type: 'x' })).toMatchObject({ suspended: true })
+      const { taskId } = at(line, 'a')
+      expect((await scene.read({ kind: 'explain', taskId }))?.summary).toContain(
+        "waits for room for an event of type 'x': stage 'c' has 4 of them to receive, and maxUnread is 3",
+      )
+      await receive(scene, at(line, 'c'), 'r1', ['x'], 1)
+      expect(await scene.task(taskId)).toMatchObject({ state: 'waiting' })
+      await receive(scene, at(line, 'c'), 'r2', ['x'], 1)
+      const again = await scene.claim()
+      expect(again).toMatchObject({ taskId })
+      expect(await publish(scene, again, 'p3', 'x', ['5'])).toMatchObject({ as: 'published' })
+    },
+  )
+
+  rule('13.2 the stream of a type ends when every stage that publishes it has completed', async (scene) => {
+    const line = await started(scene)
+    await publish(scene, at(line, 'a'), 'p1', 'x', ['1'])
+    await waits(scene, at(line, 'c'), { for: 'events', types: ['y'] })
+    await finish(scene, at(line, 'a'))
+    expect(await receive(scene, at(line, 'b'), 'r1', ['x'])).toMatchObject({ ranges: [[1, 1]] })
+    expect(await receive(scene, at(line, 'b'), 'r2', ['x'])).toMatchObject({ as: 'received', ranges: [] })
+    expect(await scene.task(at(line, 'c').taskId)).toMatchObject({ state: 'waiting' })
+    await finish(scene, at(line, 'b'))
+    const last = await scene.claim()
+    expect(last).toMatchObject({ taskId: at(line, 'c').taskId })
+    expect(await receive(scene, last, 'r1', ['y'])).toMatchObject({ as: 'received', ranges: [] })
+    expect(await receive(scene, last, 'r2', ['x'])).toMatchObject({ ranges: [[1, 1]] })
+  })
+
+  rule('13.2 a stage that has completed holds nobody back', async (scene) => {
+    const line = await started(scene)
+    await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2', '3'])
+    await receive(scene, at(line, 'b'), 'r1', ['x'])
+    await waits(scene, at(line, 'a'), { for: 'room', type: 'x' })
+    await finish(scene, at(line, 'c'))
+    expect(await scene.claim()).toMatchObject({ taskId: at(line, 'a').taskId })
+  })
+
+  rule('13.2 a stage that failed ends no stream', async (scene) => {
+    const line = await started(scene)
+    await waits(scene, at(line, 'b'), { for: 'events', types: ['x'] })
+    await scene.settle(at(line, 'a'), { as: 'failed', kind: 'error', error: '{"message":"broken"}' })
+    expect(await scene.task(at(line, 'b').taskId)).toMatchObject({ state: 'waiting' })
+  })
+
+  rule(
+    '13.2 types that a stage does not have, tasks that are no stage, and lost leases write nothing',
+    async (scene) => {
+      const line = await started(scene)
+      expect(await publish(scene, at(line, 'b'), 'p1', 'x', ['1'])).toEqual({
+        fenced: 'ok',
+        as: 'unauthorized',
+        stage: 'b',
+        type: 'x',
+        allowed: ['y'],
+      })
+      expect(await receive(scene, at(line, 'b'), 'r1', ['x', 'y'])).toMatchObject({
+        as: 'unauthorized',
+        type: 'y',
+      })
+      await scene.accepted({ type: 'alone' })
+      const alone = await scene.claim()
+      expect(await publish(scene, alone, 'p1', 'x', ['1'])).toEqual({ fenced: 'ok', as: 'unknown_stage' })
+      await scene.cancel(at(line, 'a').taskId)
+      expect(await publish(scene, at(line, 'a'), 'p1', 'x', ['1'])).toEqual({ fenced: 'stale' })
+      expect(await log(scene, line)).toEqual([])
+    },
+  )
+}
+
+/** `r1`: the first receipt of these types. */
+function keyOf(types: readonly string[], nth: string): string {
+  return receiptKey(types, Number(nth.slice(1)))
+}
+
+function roomy({ config = {} }: SceneOptions): SceneOptions {
+  return { config: { ...config, maxInFlightPerWorker: slots } }
+}

@@ -1,0 +1,107 @@
+import type { OutputChunk } from '../event/event.ts'
+import type { Operations } from '../transition/operation.ts'
+import type { StageViolation } from './check.ts'
+import { openPipelineNeeds, stageNeeds } from './needs.ts'
+import { openPipeline, publish, receive } from './transitions.ts'
+import type { PipelineTerms, TakenEvents } from './pipeline.ts'
+import type { PipelineLog } from './log.ts'
+
+/** Writes about pipelines. Each is a step of the task that asks: a key that has its memo answers with it, and nothing is written. */
+export interface PipelineWrites {
+  /** The holder's task becomes a pipeline, before it spawns its stages. Source: `docs/semantics.md 13.1`. */
+  openPipeline: {
+    fields: {
+      readonly leaseId: string
+      readonly key: string
+      readonly position: number
+      readonly terms: PipelineTerms
+    }
+    outcome:
+      | { readonly fenced: 'ok'; readonly as: 'open' }
+      | { readonly fenced: 'ok'; readonly as: 'invalid'; readonly violations: readonly StageViolation[] }
+      | { readonly fenced: 'stale' }
+  }
+  /** Events of one type of a stage, in order, all or none of them. Source: `docs/semantics.md 13.2`. */
+  publish: {
+    fields: {
+      readonly leaseId: string
+      readonly key: string
+      readonly position: number
+      readonly type: string
+      readonly events: readonly string[]
+    }
+    outcome:
+      | { readonly fenced: 'ok'; readonly as: 'published' }
+      /** Nothing was written: a stage has too many of them to receive. */
+      | { readonly fenced: 'ok'; readonly as: 'no_room' }
+      | StageRefusal
+      | { readonly fenced: 'stale' }
+  }
+  /** The next events of some types for a stage, `max` at the most. Source: `docs/semantics.md 13.2`. */
+  receive: {
+    fields: {
+      readonly leaseId: string
+      readonly key: string
+      readonly position: number
+      readonly types: readonly string[]
+      readonly max: number
+    }
+    outcome:
+      | ({ readonly fenced: 'ok'; readonly as: 'received' } & TakenEvents)
+      /** Nothing was written: there are none now. */
+      | { readonly fenced: 'ok'; readonly as: 'none' }
+      | StageRefusal
+      | { readonly fenced: 'stale' }
+  }
+}
+
+/** The task is no stage of a pipeline, or its stage does not have the type. Nothing was written. */
+export type StageRefusal =
+  | { readonly fenced: 'ok'; readonly as: 'unknown_stage' }
+  | {
+      readonly fenced: 'ok'
+      readonly as: 'unauthorized'
+      readonly stage: string
+      readonly type: string
+      readonly allowed: readonly string[]
+    }
+
+/** Questions about pipelines. */
+export interface PipelineReads {
+  /** The pipeline that a task is, or is a stage of. */
+  pipeline: { fields: { readonly taskId: string }; answer: PipelineRecord | undefined }
+  /** The log of the pipeline that a task is, or is a stage of; undefined for another task. */
+  pipelineEvents: {
+    fields: { readonly taskId: string; readonly after: number; readonly limit: number }
+    answer: readonly OutputChunk[] | undefined
+  }
+}
+
+/** A pipeline, and how far its stages have come. */
+export interface PipelineRecord {
+  readonly taskId: string
+  /** The task type of the pipeline. */
+  readonly type: string
+  /** The stage, if the question was about the task of one. */
+  readonly stage?: string
+  readonly terms: PipelineTerms
+  /** The sequence of the last event, 0 before the first. */
+  readonly seq: number
+  /** By type: how many events were published. */
+  readonly published: PipelineLog['published']
+  /** In the order of the terms. */
+  readonly stages: readonly {
+    readonly stage: string
+    /** Absent until it was spawned. */
+    readonly taskId?: string
+    readonly ended: boolean
+    /** By type: how many events it has received. */
+    readonly taken: Readonly<Record<string, number>>
+  }[]
+}
+
+export const pipelineOperations: Operations<PipelineWrites> = {
+  openPipeline: { rank: 1, needs: openPipelineNeeds, fold: openPipeline },
+  publish: { rank: 1, needs: stageNeeds, fold: publish },
+  receive: { rank: 1, needs: stageNeeds, fold: receive },
+}

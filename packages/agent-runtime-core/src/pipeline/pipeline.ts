@@ -1,0 +1,93 @@
+import { RESERVED } from '../wait/wait.ts'
+
+/** A stage as its pipeline knows it: its name, and the types of events that it may publish and receives. */
+export interface StageTerms {
+  readonly stage: string
+  readonly publishes: readonly string[]
+  readonly subscribes: readonly string[]
+}
+
+/** The terms of a pipeline, fixed when it begins. Source: agent-scheduler-paper Def 6; `docs/semantics.md 13.1, 13.2`. */
+export interface PipelineTerms {
+  /** The stages in order. */
+  readonly stages: readonly StageTerms[]
+  /** So many events of a type that a stage has not received hold back those who publish it. */
+  readonly maxUnread: number
+}
+
+/** Consecutive events of the log, by sequence: the first, and how many there are. */
+export type LogRange = readonly [first: number, count: number]
+
+/** The events that a stage has received at once: where they stand in the log. With none it is the end of the stream. */
+export interface TakenEvents {
+  readonly ranges: readonly LogRange[]
+}
+
+/** The key under which a pipeline has the task of a stage. */
+export function stageKey(stage: string): string {
+  return `${STAGE}${stage}`
+}
+
+/** The stage of such a key; undefined for another child. */
+export function stageIn(key: string): string | undefined {
+  return key.startsWith(STAGE) ? key.slice(STAGE.length) : undefined
+}
+
+/** The thing that a stage waits for: events of one of these types, or room for one of this type. */
+export type StageWait =
+  | { readonly for: 'events'; readonly types: readonly string[] }
+  | { readonly for: 'room'; readonly type: string }
+
+/** The key of such a wait; `name` tells it from others of the task. */
+export function stageWaitKey(name: string, wait: StageWait): string {
+  const types = wait.for === 'events' ? wait.types : [wait.type]
+  return `${STAGE_WAIT}${wait.for}/${name}/${types.join(',')}`
+}
+
+/** The wait of such a key; undefined for the key of another wait. */
+export function stageWaitIn(key: string): StageWait | undefined {
+  if (!key.startsWith(STAGE_WAIT)) return undefined
+  const [as, , types = ''] = key.slice(STAGE_WAIT.length).split('/')
+  if (as === 'events') return { for: 'events', types: types.split(',') }
+  return as === 'room' ? { for: 'room', type: types } : undefined
+}
+
+/** The key of the step that a publication of a stage is recorded as: the same events are found again in any order of calls. */
+export function publicationKey(type: string, hash: string, nth: number): string {
+  return `${PUBLICATION}${type}/${hash}/${nth}`
+}
+
+/** The key of the step that the `nth` receipt of these types is recorded as. */
+export function receiptKey(types: readonly string[], nth: number): string {
+  return `${RECEIPT}${types.join(',')}/${nth}`
+}
+
+/** The key of the step that a pipeline records its beginning as. */
+export const PIPELINE_KEY = `${RESERVED}pipeline`
+/** The name under which nothing arrives: the waits of a stage end with what happens to its pipeline. */
+export const STAGE_WAIT_NAME = `${RESERVED}stage`
+
+const STAGE = `${RESERVED}stage/`
+const STAGE_WAIT = `${RESERVED}stage-wait/`
+const PUBLICATION = `${RESERVED}publish/`
+const RECEIPT = `${RESERVED}receive/`
+
+/** Whether a step is the memo of a call of this room. */
+export function isPipelineMemo(key: string): boolean {
+  return key === PIPELINE_KEY || key.startsWith(PUBLICATION) || key.startsWith(RECEIPT)
+}
+
+/** Words for what a key of this room stands for; undefined for another key. */
+export function pipelineKeyText(key: string): string | undefined {
+  if (key === PIPELINE_KEY) return 'the beginning of the pipeline'
+  const stage = stageIn(key)
+  if (stage !== undefined) return `stage '${stage}'`
+  const wait = stageWaitIn(key)
+  if (wait?.for === 'room') return `room for an event of type '${wait.type}'`
+  if (wait?.for === 'events') return `events of type ${wait.types.map((type) => `'${type}'`).join(' or ')}`
+  const [type, nth] = key.startsWith(RECEIPT) ? key.slice(RECEIPT.length).split('/') : []
+  if (nth !== undefined) return `receipt ${nth} of '${type}'`
+  return key.startsWith(PUBLICATION)
+    ? `a publication of '${key.slice(PUBLICATION.length).split('/')[0]}'`
+    : undefined
+}

@@ -1,0 +1,99 @@
+import { canonical } from '../codec/codec.ts'
+import { parseJson } from '../codec/parse-json.ts'
+import { heldByWorker } from '../lease/fence.ts'
+import { memoOf, recordStep } from '../step/record.ts'
+import type { OutcomeOf, Write } from '../store/port.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+import { checkStages } from './check.ts'
+import { deliveryFor, emptyLog, hasRoom, published, stageOf } from './log.ts'
+import type { PipelineRow } from './row.ts'
+import type { StageTerms, TakenEvents } from './pipeline.ts'
+import type { StageRefusal } from './operations.ts'
+
+/** The task becomes a pipeline. Source: `docs/semantics.md 13.1`. */
+export function openPipeline(ws: WorkingSet, it: Write<'openPipeline'>): OutcomeOf<'openPipeline'> {
+  const live = heldByWorker(ws, it.leaseId)
+  if (live === undefined) return { fenced: 'stale' }
+  const violations = checkStages(it.terms.stages)
+  if (violations.length > 0) return { fenced: 'ok', as: 'invalid', violations }
+  if (ws.pipelines.get(live.task.id) === undefined) {
+    ws.putPipeline({ task: live.task.id, terms: it.terms, log: emptyLog(it.terms) })
+    remember(ws, it, canonical(it.terms))
+  }
+  return { fenced: 'ok', as: 'open' }
+}
+
+/** Events go to the end of the log, with the memo of their publication. Source: `docs/semantics.md 13.2`. */
+export function publish(ws: WorkingSet, it: Write<'publish'>): OutcomeOf<'publish'> {
+  const asked = askedBy(ws, it, (stage) => stage.publishes, [it.type])
+  if ('fenced' in asked) return asked
+  const { row, stage, memo, attempt } = asked
+  if (memo !== undefined) return { fenced: 'ok', as: 'published' }
+  if (!hasRoom(row, it.type)) return { fenced: 'ok', as: 'no_room' }
+  const { at } = ws.now
+  const taskId = ws.task(row.task)?.explicitId ?? ws.ids.task(row.task)
+  const head = `"stage":${JSON.stringify(stage.stage)},"type":${JSON.stringify(it.type)}}`
+  for (const [index, data] of it.events.entries())
+    ws.outputs.push({
+      task: row.task,
+      taskId,
+      seq: row.log.seq + 1 + index,
+      attempt,
+      at,
+      data: `{"data":${data},${head}`,
+      round: null,
+    })
+  ws.putPipeline({ ...row, log: published(row, it.type, it.events.length) })
+  remember(ws, it, `{"count":${it.events.length},"first":${row.log.seq + 1}}`)
+  return { fenced: 'ok', as: 'published' }
+}
+
+/** The stage's next events are its own, with the memo of which they are. Source: `docs/semantics.md 13.2`. */
+export function receive(ws: WorkingSet, it: Write<'receive'>): OutcomeOf<'receive'> {
+  const asked = askedBy(ws, it, (stage) => stage.subscribes, it.types)
+  if ('fenced' in asked) return asked
+  const { row, stage, memo } = asked
+  if (memo !== undefined) return { fenced: 'ok', as: 'received', ...(parseJson(memo) as TakenEvents) }
+  const delivery = deliveryFor(row, stage.stage, it.types, it.max)
+  if (delivery.as === 'none') return { fenced: 'ok', as: 'none' }
+  const ranges = delivery.as === 'events' ? delivery.ranges : []
+  if (delivery.as === 'events') ws.putPipeline({ ...row, log: delivery.log })
+  remember(ws, it, `{"ranges":${JSON.stringify(ranges)}}`)
+  return { fenced: 'ok', as: 'received', ranges }
+}
+
+interface Asked {
+  readonly row: PipelineRow
+  readonly stage: StageTerms
+  /** The recorded answer, if it was asked before. */
+  readonly memo: string | undefined
+  readonly attempt: number
+}
+
+/** The pipeline and the stage that a write is for, or why it is refused. */
+function askedBy(
+  ws: WorkingSet,
+  it: Write<'publish'> | Write<'receive'>,
+  allowedOf: (stage: StageTerms) => readonly string[],
+  types: readonly string[],
+): Asked | StageRefusal | { readonly fenced: 'stale' } {
+  const live = heldByWorker(ws, it.leaseId)
+  if (live === undefined) return { fenced: 'stale' }
+  const { id, parent, attempt } = live.task
+  const row = parent === null ? undefined : ws.pipelines.get(parent)
+  const stage = row === undefined ? undefined : stageOf(row, id)
+  if (row === undefined || stage === undefined) return { fenced: 'ok', as: 'unknown_stage' }
+  const allowed = allowedOf(stage)
+  const type = types.find((name) => !allowed.includes(name))
+  if (type !== undefined) return { fenced: 'ok', as: 'unauthorized', stage: stage.stage, type, allowed }
+  return { row, stage, memo: memoOf(ws, id, it.key), attempt }
+}
+
+/** The answer is a step of the task, so that it is found again in each later pass. */
+function remember(
+  ws: WorkingSet,
+  { leaseId, key, position }: { readonly leaseId: string; readonly key: string; readonly position: number },
+  result: string,
+): void {
+  recordStep(ws, { kind: 'recordStep', leaseId, key, position, durationMs: 0, result })
+}

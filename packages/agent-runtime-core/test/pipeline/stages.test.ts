@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest'
+import { checkStages, violationsText } from '../../src/pipeline/check.ts'
+import {
+  deliveryFor,
+  emptyLog,
+  hasRoom,
+  holdersBack,
+  isWaitOver,
+  type PipelineCase,
+  published,
+  stageEnded,
+} from '../../src/pipeline/log.ts'
+import type { LogRange, StageTerms } from '../../src/pipeline/pipeline.ts'
+import { SeededRandom } from '../../src/testing/index.ts'
+
+function stage(name: string, subscribes: readonly string[], publishes: readonly string[]): StageTerms {
+  return { stage: name, subscribes, publishes }
+}
+
+/** Example 7 of the paper. */
+const recon = stage('recon', [], ['page_discovered', 'api_found', 'sitemap_built'])
+const behavior = stage('behavior', ['page_discovered', 'sitemap_built'], ['test_generated', 'flow_mapped'])
+const load = stage('load', ['api_found', 'flow_mapped'], ['load_result', 'perf_metric'])
+const observer = stage(
+  'observer',
+  ['test_generated', 'load_result', 'perf_metric'],
+  ['anomaly_detected', 'observation_complete'],
+)
+const synthesis = stage(
+  'synthesis',
+  ['test_generated', 'load_result', 'anomaly_detected', 'observation_complete'],
+  ['final_report'],
+)
+
+describe('13.1 the stages of a pipeline', () => {
+  test('receive only what a stage before them publishes: the five stages of the paper do', () => {
+    expect(checkStages([recon, behavior, load, observer, synthesis])).toEqual([])
+  })
+
+  test('that come too early are found, with what is missing', () => {
+    expect(checkStages([recon, load, behavior, observer, synthesis])).toEqual([
+      { rule: 'invalid_subscription', stage: 'load', missing: ['flow_mapped'] },
+    ])
+  })
+
+  test('are all reported, in their order; what a stage publishes itself does not count', () => {
+    const found = checkStages([
+      stage('a', ['x'], ['x']),
+      stage('b', ['x', 'y', 'z'], []),
+      stage('a', [], ['y']),
+    ])
+    expect(found).toEqual([
+      { rule: 'invalid_subscription', stage: 'a', missing: ['x'] },
+      { rule: 'invalid_subscription', stage: 'b', missing: ['y', 'z'] },
+      { rule: 'duplicate_stage', stage: 'a' },
+    ])
+    expect(violationsText(found)).toBe(
+      "stage 'a' subscribes to 'x', which no stage before it publishes; stage 'b' subscribes to 'y', 'z', which no stage before it publishes; stage 'a' is there twice",
+    )
+  })
+})
+
+const two: PipelineCase = (() => {
+  const terms = {
+    stages: [stage('from', [], ['x', 'y']), stage('to', ['x', 'y'], []), stage('also', ['x'], [])],
+    maxUnread: 3,
+  }
+  return { terms, log: emptyLog(terms) }
+})()
+
+/** The pipeline after some publications, each of a type and a number of events. */
+function after(it: PipelineCase, ...publications: readonly (readonly [type: string, count: number])[]) {
+  const { terms } = it
+  let { log } = it
+  for (const [type, count] of publications) log = published({ terms, log }, type, count)
+  return { terms, log }
+}
+
+/** What a stage receives, and the pipeline after it. */
+function taken(it: PipelineCase, name: string, types: readonly string[], max: number) {
+  const delivery = deliveryFor(it, name, types, max)
+  return delivery.as === 'events'
+    ? { ranges: delivery.ranges, next: { ...it, log: delivery.log } }
+    : { ranges: delivery.as, next: it }
+}
+
+describe('13.2 the log of a pipeline', () => {
+  test('numbers events without gaps, and gives them in their order, types mixed', () => {
+    const it = after(two, ['x', 2], ['y', 1], ['x', 1])
+    expect(it.log.seq).toBe(4)
+    const first = taken(it, 'to', ['x', 'y'], 3)
+    expect(first.ranges).toEqual([[1, 3]])
+    const second = taken(first.next, 'to', ['x', 'y'], 3)
+    expect(second.ranges).toEqual([[4, 1]])
+    expect(taken(second.next, 'to', ['x', 'y'], 3).ranges).toBe('none')
+    expect(taken(second.next, 'also', ['x'], 9).ranges).toEqual([
+      [1, 2],
+      [4, 1],
+    ])
+  })
+
+  test('types that are received apart do not disturb each other', () => {
+    const it = after(two, ['x', 1], ['y', 2], ['x', 1])
+    const y = taken(it, 'to', ['y'], 1)
+    expect(y.ranges).toEqual([[2, 1]])
+    expect(taken(y.next, 'to', ['x', 'y'], 9).ranges).toEqual([
+      [1, 1],
+      [3, 2],
+    ])
+  })
+
+  test('has room for a type until a stage has maxUnread of it to receive; a stage that has ended holds nobody back', () => {
+    const it = after(two, ['x', 2])
+    expect(hasRoom(it, 'x')).toBe(true)
+    const full = after(it, ['x', 2])
+    expect([hasRoom(full, 'x'), hasRoom(full, 'y')]).toEqual([false, true])
+    const read = taken(full, 'to', ['x'], 4).next
+    expect(holdersBack(read, 'x')).toEqual([{ stage: 'also', unread: 4 }])
+    expect(hasRoom({ ...read, log: stageEnded(read, 'also') }, 'x')).toBe(true)
+    expect(isWaitOver(read, 'from', { for: 'room', type: 'x' })).toBe(false)
+  })
+
+  test('is at its end for a stage when every stage that publishes one of the types has completed, and nothing is left', () => {
+    const it = after(two, ['x', 1])
+    const ended = { ...it, log: stageEnded(it, 'from') }
+    expect(isWaitOver(ended, 'to', { for: 'events', types: ['y'] })).toBe(true)
+    const last = taken(ended, 'to', ['x', 'y'], 5)
+    expect(last.ranges).toEqual([[1, 1]])
+    expect(taken(last.next, 'to', ['x', 'y'], 5).ranges).toBe('end')
+    expect(taken(it, 'to', ['y'], 5).ranges).toBe('none')
+  })
+
+  test('forgets what every stage that has not ended has received, so that it stays small', () => {
+    let it = two
+    for (let round = 0; round < 100; round += 1) {
+      it = after(it, ['x', 2], ['y', 1])
+      it = taken(it, 'to', ['x', 'y'], 10).next
+      it = taken(it, 'also', ['x'], 10).next
+      expect(it.log.unread).toEqual({})
+    }
+    expect(it.log).toMatchObject({ seq: 300, published: { x: 200, y: 100 } })
+  })
+
+  test('gives each stage each event of its types once, in order, whatever the turns: a model', () => {
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const random = new SeededRandom(seed)
+      const draw = (below: number) => random.bits() % below
+      let it = two
+      const events: string[] = []
+      const got: Record<string, number[]> = { to: [], also: [] }
+      for (let turn = 0; turn < 80; turn += 1) {
+        const type = ['x', 'y'][draw(2)] ?? 'x'
+        const reader = ['to', 'also'][draw(2)] ?? 'to'
+        if (draw(2) === 0 && hasRoom(it, type)) {
+          const count = 1 + draw(4)
+          it = after(it, [type, count])
+          for (let at = 0; at < count; at += 1) events.push(type)
+        } else {
+          const { ranges, next } = taken(it, reader, reader === 'to' ? ['x', 'y'] : ['x'], 1 + draw(5))
+          it = next
+          if (typeof ranges !== 'string') got[reader]?.push(...sequences(ranges))
+        }
+      }
+      for (const [reader, types] of [
+        ['to', ['x', 'y']],
+        ['also', ['x']],
+      ] as const) {
+        const { ranges } = taken(it, reader, types, 1_000)
+        const all = [...(got[reader] ?? []), ...(typeof ranges === 'string' ? [] : sequences(ranges))]
+        expect(all, `seed ${seed}, ${reader}`).toEqual(
+          events.flatMap((type, at) => ((types as readonly string[]).includes(type) ? [at + 1] : [])),
+        )
+      }
+    }
+  })
+})
+
+function sequences(ranges: readonly LogRange[]): number[] {
+  return ranges.flatMap(([first, count]) => Array.from({ length: count }, (_, at) => first + at))
+}

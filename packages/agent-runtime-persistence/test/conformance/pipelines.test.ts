@@ -1,0 +1,3 @@
+import { conformance } from './parts.ts'
+
+conformance('pipelines')

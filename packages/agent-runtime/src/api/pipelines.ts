@@ -1,0 +1,56 @@
+import type { PipelineRecord, StageViolation } from '@ku0/agent-runtime-core'
+import type { Schemas } from './exchange.ts'
+import type { OutputOf } from './schema.ts'
+
+/** An event of a pipeline. */
+export interface PipelineEvent<Type extends string = string, Data = unknown> {
+  /** Its place in the log of the pipeline, from 1, without gaps. */
+  readonly sequence: number
+  readonly type: Type
+  /** The stage that published it. */
+  readonly stage: string
+  /** As the schema of its type returns it. */
+  readonly data: Data
+  /** When it was stored; epoch ms. */
+  readonly at: number
+}
+
+/** The events of the types that some schemas are for. */
+export type PipelineEventOf<S extends Schemas> = {
+  [Type in keyof S & string]: PipelineEvent<Type, OutputOf<S[Type]>>
+}[keyof S & string]
+
+/** Options of `ctx.receive`. */
+export interface ReceiveOptions {
+  /** So many events at the most, 1 to 1000; 100 by default. */
+  readonly max?: number | undefined
+}
+
+/** Options of reading the events of a pipeline. */
+export interface PipelineEventsOptions {
+  /** Begins with the event after this sequence; 0, the default, is the first event. */
+  readonly after?: number | undefined
+  /** Only events of these types; all by default. */
+  readonly types?: readonly string[] | undefined
+  /** Whether to follow the pipeline until it has ended, which is the default, or to stop at what is there now. */
+  readonly live?: boolean | undefined
+  /** Ends the reading; the iteration throws its reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A pipeline, and how far its stages have come. */
+export type PipelineView = PipelineRecord
+
+/** A rule that the stages of a pipeline break. */
+export type PipelineViolation = StageViolation
+
+/** A pipeline that was submitted, for readers outside of it. Source: `docs/pipelines.md`. */
+export interface Pipeline {
+  /**
+   * Its events in the order of their sequences, from history into live, until the pipeline has ended. Throws `not_found` for a task that is no
+   * pipeline, `invalid_argument` for an option that it does not accept, and `store_*`.
+   */
+  events(options?: PipelineEventsOptions): AsyncIterable<PipelineEvent>
+  /** How many events there are, and how many each stage has received. Throws as {@link Pipeline.events}. */
+  status(): Promise<PipelineView>
+}

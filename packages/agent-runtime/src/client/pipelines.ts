@@ -1,0 +1,44 @@
+import { assertOptions, type PipelineRecord, RuntimeError } from '@ku0/agent-runtime-core'
+import type { Pipeline, PipelineEvent, PipelineEventsOptions } from '../api/pipelines.ts'
+import { pipelineRules } from '../terms/arguments.ts'
+import { readEvent } from '../terms/pipeline-events.ts'
+import { type FollowDeps, followChunks } from './follow.ts'
+
+/** A pipeline of one runtime, for readers outside of it. */
+export function pipelineOf(deps: FollowDeps, taskId: string, assertOpen: () => void): Pipeline {
+  const record = async (call: string): Promise<PipelineRecord> => {
+    const found = await deps.store.read({ kind: 'pipeline', taskId })
+    if (found === undefined || found.stage !== undefined)
+      throw new RuntimeError('not_found', `${call}: task ${taskId} is no pipeline, or has not begun`, {
+        details: { taskId },
+      })
+    return found
+  }
+  return {
+    events(options = {}) {
+      assertOpen()
+      assertOptions('pipeline.events', options, pipelineRules)
+      return read(deps, taskId, () => record('pipeline.events'), options)
+    },
+    status() {
+      assertOpen()
+      return record('pipeline.status')
+    },
+  }
+}
+
+/** One that was submitted and has not begun has no events yet. */
+async function* read(
+  deps: FollowDeps,
+  taskId: string,
+  record: () => Promise<PipelineRecord>,
+  { types, ...options }: PipelineEventsOptions,
+): AsyncGenerator<PipelineEvent, void, undefined> {
+  let pipeline: string | undefined
+  for await (const chunk of followChunks(deps, taskId, options)) {
+    pipeline ??= (await record()).type
+    const event = readEvent(deps.values, pipeline, chunk)
+    if (types === undefined || types.includes(event.type)) yield event
+  }
+  if (pipeline === undefined && options.live !== false) await record()
+}

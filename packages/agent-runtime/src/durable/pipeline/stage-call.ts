@@ -1,0 +1,153 @@
+import { STAGE_WAIT_NAME, type StageWait, stageWaitKey } from '@ku0/agent-runtime-core'
+import type { Deadline } from '../host.ts'
+import { Answer } from '../pass/answer.ts'
+import type { Start } from '../pass/gate.ts'
+import type { Pass } from '../pass/pass.ts'
+import { LIVE, type Member, type Scope } from '../pass/scope.ts'
+import { Stir, topicOf } from './stir.ts'
+
+/** What the store has answered: the call is done, it has to wait, or the lease is lost. */
+export type Tried<T> =
+  | { readonly as: 'done'; readonly value: T }
+  | { readonly as: 'wait' }
+  | { readonly as: 'lost' }
+
+/** A call of a stage on its pipeline. */
+export interface StageCallFacts<T> {
+  readonly name: string
+  readonly key: string
+  readonly position: number
+  /** What it waits for if it has to wait. */
+  readonly wait: StageWait
+  /** The task of the pipeline, once it is known. */
+  readonly pipeline: () => string | undefined
+  readonly attempt: () => Promise<Tried<T>>
+}
+
+/**
+ * A call of a stage that no memo answers. If it has to wait, it keeps its slot for a moment, because in a pipeline that flows what it waits
+ * for comes at once. Then it is a wait of the task, which holds no slot. Source: `docs/semantics.md 13.2`.
+ */
+export class StageCall<T> implements Start, Member {
+  readonly answer: Answer<T>
+  readonly #pass: Pass
+  readonly #scope: Scope
+  readonly #it: StageCallFacts<T>
+  #counted = false
+  #ended = false
+  /** Until when it keeps its slot, by the monotonic clock. */
+  #keepsSlotUntil = 0
+  #waits = 0
+
+  constructor(pass: Pass, scope: Scope, it: StageCallFacts<T>) {
+    this.answer = new Answer<T>(scope, it.name, it.key)
+    this.#pass = pass
+    this.#scope = scope
+    this.#it = it
+  }
+
+  begin(): Promise<T> {
+    this.#scope.keep(this)
+    this.#pass.gate.admit(this)
+    return this.answer.promise
+  }
+
+  start(): void {
+    if (this.#ended) return
+    if (this.#scope.closedBy !== undefined) return this.refuse()
+    this.#pass.begun()
+    this.#pass.gate.begin()
+    this.#counted = true
+    this.#keepsSlotUntil = this.#monotonic() + KEEPS_SLOT_MS
+    this.#try()
+  }
+
+  /** The handler has to stop, or has ended without waiting. */
+  refuse(reason: unknown = this.#scope.closedBy): void {
+    this.#end(() => this.answer.reject(reason))
+  }
+
+  abandon(reason: Error): void {
+    this.refuse(reason)
+  }
+
+  #try(): void {
+    this.#it.attempt().then(
+      (tried) => this.#heard(tried),
+      (error: unknown) => this.#fail(error),
+    )
+  }
+
+  #heard(tried: Tried<T>): void {
+    if (this.#ended) return
+    if (this.#scope.closedBy !== undefined || tried.as === 'lost') return this.refuse()
+    if (tried.as === 'done') return this.#end(() => this.answer.resolve(tried.value))
+    const leftMs = this.#keepsSlotUntil - this.#monotonic()
+    if (leftMs <= 0 || this.#pass.attempt.yieldAsked) this.#wait()
+    else this.#listen(leftMs)
+  }
+
+  /** What came between the question and this is missed: then the wait that follows finds it. */
+  #listen(leftMs: number): void {
+    const { wait } = this.#it
+    const pipeline = this.#it.pipeline()
+    if (pipeline === undefined) return this.#wait()
+    const types = wait.for === 'events' ? wait.types : [wait.type]
+    let deadline: Deadline | undefined
+    const topics = types.map((type) => topicOf(pipeline, wait.for, type))
+    const deaf = Stir.of(this.#pass.attempt.parts.store).listen(topics, () => {
+      deadline?.cancel()
+      deaf()
+      if (!this.#ended) this.#try()
+    })
+    deadline = this.#pass.attempt.parts.deadlines.after(leftMs, () => {
+      deaf()
+      if (!this.#ended) this.#wait()
+    })
+  }
+
+  #wait(): void {
+    const { wait, position } = this.#it
+    this.#counted = false
+    this.#pass.waits.add({
+      request: {
+        key: stageWaitKey(`${position}.${this.#waits++}`, wait),
+        position,
+        kind: 'signal',
+        name: STAGE_WAIT_NAME,
+      },
+      scope: this.#scope,
+      over: () => {
+        if (!this.#ended) this.#pass.gate.admit(this)
+      },
+      refuse: (reason) => this.refuse(reason),
+    })
+    this.#pass.gate.endInWait()
+  }
+
+  /** Nothing was stored: the key may be used again. */
+  #fail(error: unknown): void {
+    if (this.#ended) return
+    this.#pass.giveBack(this.#it.key, this.#it.position)
+    this.#end(() => this.answer.reject(error))
+  }
+
+  #end(settle: () => void): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#scope.drop(this)
+    this.#scope.answered(LIVE)
+    const isCounted = this.#counted
+    this.#counted = false
+    // At this boundary the task may yield: then nothing settles any more.
+    if (isCounted && this.#pass.gate.end()) return
+    settle()
+  }
+
+  #monotonic(): number {
+    return this.#pass.attempt.parts.environment.clock.monotonic()
+  }
+}
+
+/** How long a stage keeps its slot for events, or for room, that may come at once. */
+const KEEPS_SLOT_MS = 50

@@ -1,0 +1,41 @@
+/**
+ * Tells the stages that this process runs what happened in their pipelines, so that a short wait ends at once. It is a hint: a stage that
+ * hears nothing asks the store.
+ */
+export class Stir {
+  readonly #listeners = new Map<string, Set<() => void>>()
+
+  /** The one of a store. */
+  static of(store: object): Stir {
+    let stir = stirs.get(store)
+    if (stir === undefined) stirs.set(store, (stir = new Stir()))
+    return stir
+  }
+
+  /** Calls `heard` whenever one of the topics is stirred. Returns what stops that. */
+  listen(topics: readonly string[], heard: () => void): () => void {
+    for (const topic of topics) {
+      const listeners = this.#listeners.get(topic)
+      if (listeners === undefined) this.#listeners.set(topic, new Set([heard]))
+      else listeners.add(heard)
+    }
+    return () => {
+      for (const topic of topics) {
+        const listeners = this.#listeners.get(topic)
+        listeners?.delete(heard)
+        if (listeners?.size === 0) this.#listeners.delete(topic)
+      }
+    }
+  }
+
+  stir(topics: readonly string[]): void {
+    for (const topic of topics) for (const heard of this.#listeners.get(topic) ?? []) heard()
+  }
+}
+
+/** The topic of events of some type of a pipeline, or of room for them. */
+export function topicOf(pipeline: string, of: 'events' | 'room', type: string): string {
+  return JSON.stringify([pipeline, of, type])
+}
+
+const stirs = new WeakMap<object, Stir>()

@@ -1,0 +1,172 @@
+import {
+  checkStages,
+  ConfigError,
+  type ConfigProblem,
+  isName,
+  isRecord,
+  nameRule,
+  problemsIn,
+  RESERVED,
+  type Rules,
+  RuntimeError,
+  violationsText,
+  wholeNumber,
+  withoutUndefined,
+} from '@ku0/agent-runtime-core'
+import type { Declarations, Schemas } from '../api/exchange.ts'
+import type { NodeOptions } from '../api/graphs.ts'
+import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
+import type { TaskDefinitionOptions } from '../api/task-type.ts'
+import type { HandlerContext } from '../durable/context.ts'
+import { keepEventSchemas } from '../terms/pipeline-events.ts'
+import { isSchema } from '../terms/schema.ts'
+import { submitRules } from '../terms/submit-rules.ts'
+import { defineTask, taskTermsOf } from '../terms/task-definition.ts'
+
+/** A stage of a pipeline. */
+export interface DefinedStage<Task extends TaskDefinition = TaskDefinition, Input = never> {
+  /** Its name within the pipeline: letters, digits, `_`, `-` and `.`, at most 100 characters. */
+  readonly name: string
+  /** The task that the stage runs: a handler that calls `ctx.receive` and `ctx.publish`. */
+  readonly task: Task
+  /** Makes the stage's input of the pipeline's; without it the input is undefined. It is called in every pass and may not wait. */
+  readonly input?: ((input: Input) => unknown) | undefined
+  /** The schemas of the events that it may publish, by type. A type has the schema that the first stage gives it. */
+  readonly publishes?: Schemas | undefined
+  /** The types of events that it receives; a stage before it publishes each of them. */
+  readonly subscribes?: readonly string[] | undefined
+  readonly options?: NodeOptions | undefined
+}
+
+export interface PipelineDefinition<Name extends string, Input extends Schema> extends Omit<
+  TaskDefinitionOptions<Name, Input, undefined>,
+  'type' | 'input' | 'output' | 'signals' | 'approvals' | 'emits'
+> {
+  /** The task type of the pipeline. */
+  readonly name: Name
+  /** The schema of its input; without one, any input is taken. */
+  readonly input?: Input | undefined
+  /** In order: a stage receives only what a stage before it publishes. */
+  readonly stages: readonly DefinedStage<TaskDefinition, OutputOf<Input>>[]
+  /**
+   * So many events of a type that a stage has not received, 1 to 100 000, hold back those who publish it: they wait without a slot. 1000 by
+   * default.
+   */
+  readonly maxUnread?: number | undefined
+}
+
+/**
+ * Defines a streaming pipeline as a task type: it is submitted like any other task, starts its stages in order, and waits without a slot. Each stage receives events of
+ * those before it while they run. The task gives the results of its stages by name, and fails with the first stage that fails. Throws `ConfigError` naming
+ * every field that is wrong, and `pipeline_constraint_violation` whose `details.violations` has every stage that receives what no stage
+ * before it publishes, in order. Source: `docs/pipelines.md`; `docs/semantics.md 13.1, 13.2`.
+ */
+export function definePipeline<const Name extends string, Input extends Schema = Schema>(
+  definition: PipelineDefinition<Name, Input>,
+): TaskDefinition<Name, InputOf<Input>, Record<string, unknown>> {
+  if (!isRecord(definition)) {
+    const allowed = 'an object with name, stages and the other options of defineTask'
+    throw new ConfigError([{ path: 'pipeline', allowed, given: definition }])
+  }
+  const {
+    name,
+    stages,
+    maxUnread,
+    input: accepts,
+    ...options
+  } = definition as PipelineDefinition<Name, Input>
+  const problems = [
+    ...(isName(name) && !name.startsWith(RESERVED)
+      ? []
+      : [{ path: 'pipeline: name', allowed: `a name of ${nameRule[0]}`, given: name }]),
+    ...problemsIn(withoutUndefined({ maxUnread }), settingRules, { path: 'pipeline: ' }),
+    ...stagesProblems(stages),
+  ]
+  if (problems.length > 0) throw new ConfigError(problems)
+  const terms = {
+    stages: stages.map(({ name: stage, publishes = {}, subscribes = [] }) => ({
+      stage,
+      publishes: Object.keys(publishes),
+      subscribes: [...subscribes],
+    })),
+    maxUnread: maxUnread ?? 1_000,
+  }
+  const violations = checkStages(terms.stages)
+  if (violations.length > 0)
+    throw new RuntimeError(
+      'pipeline_constraint_violation',
+      `pipeline '${name}': ${violationsText(violations)}`,
+      { details: { violations } },
+    )
+  const schemas = new Map<string, Schema>()
+  for (const { publishes = {} } of stages)
+    for (const [type, schema] of Object.entries(publishes)) if (!schemas.has(type)) schemas.set(type, schema)
+  keepEventSchemas(name, schemas)
+  return defineTask(
+    { ...options, type: name, input: accepts ?? anything } as TaskDefinitionOptions<
+      Name,
+      Input,
+      undefined,
+      Declarations<undefined, undefined, undefined>
+    >,
+    async (ctx, input) => {
+      const tasks = stages.map(({ name: stage, task, input: make, options: given = {} }) => ({
+        stage,
+        task,
+        input: make?.(input),
+        options: given,
+      }))
+      return (ctx as unknown as HandlerContext).pipeline(terms, tasks)
+    },
+  )
+}
+
+/** Takes any input as it is. */
+const anything: Schema = {
+  '~standard': { version: 1, vendor: 'ku0', validate: (value) => ({ value }) },
+}
+
+function stagesProblems(stages: unknown): readonly ConfigProblem[] {
+  if (!Array.isArray(stages) || stages.length === 0)
+    return [{ path: 'pipeline: stages', allowed: 'a list of stages, at least one', given: stages }]
+  return (stages as readonly unknown[]).flatMap((stage, at) => {
+    const path = `pipeline: stage ${at + 1}`
+    if (!isRecord(stage)) return [{ path, allowed: 'an object with name and task', given: stage }]
+    return problemsIn(stage, stageRules, { path: `${path} `, required: ['name', 'task'] })
+  })
+}
+
+function isEventType(type: unknown): boolean {
+  return typeof type === 'string' && eventType.test(type)
+}
+
+const eventType = /^[\w.-]{1,60}$/
+const { idempotencyKey: _, client: __, taskId: ___, ...nodeRules } = submitRules
+const settingRules: Rules<{ readonly maxUnread?: number }> = { maxUnread: wholeNumber(1, 100_000) }
+const stageRules: Rules<DefinedStage> = {
+  name: [
+    'a name of 1 to 100 letters, digits, _, - and .',
+    (name) => typeof name === 'string' && /^[\w.-]{1,100}$/.test(name),
+  ],
+  task: ['what defineTask or defineGraph returns', (task) => taskTermsOf(task) !== undefined],
+  input: ['a function of the input of the pipeline', (make) => typeof make === 'function'],
+  publishes: [
+    'an object of schemas by type; a type is 1 to 60 letters, digits, _, - and .',
+    (given) =>
+      isRecord(given) &&
+      Object.entries(given).every(([type, schema]) => isEventType(type) && isSchema(schema)),
+  ],
+  subscribes: [
+    'a list of types, at most 8, each once',
+    (given) =>
+      Array.isArray(given) &&
+      given.length <= 8 &&
+      given.every(isEventType) &&
+      new Set(given).size === given.length,
+  ],
+  options: [
+    'an object with options of submit',
+    (given) => isRecord(given) && problemsIn(given, nodeRules).length === 0,
+  ],
+}

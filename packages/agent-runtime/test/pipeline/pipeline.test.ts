@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { createRuntime, definePipeline, defineTask, RuntimeError } from '../../src/index.ts'
+import { createTestRuntime } from '../../src/testing/index.ts'
+import { all } from '../virtual-runtime.ts'
+
+const nothing = z.undefined()
+const Word = z.object({ word: z.string() })
+
+/** Publishes words one by one. */
+const words = defineTask({ type: 'words', input: z.array(z.string()) }, async (ctx, given) => {
+  for (const word of given) await ctx.publish('word', { word })
+  return given.length
+})
+/** Publishes the length of each word. */
+const measure = defineTask({ type: 'measure', input: nothing }, async (ctx) => {
+  for (;;) {
+    const events = await ctx.receive({ word: Word }, { max: 2 })
+    if (events.length === 0) return 'measured'
+    await ctx.publishAll(
+      'length',
+      events.map(({ data }) => data.word.length),
+    )
+  }
+})
+const sum = defineTask({ type: 'sum', input: nothing }, async (ctx) => {
+  let total = 0
+  for (;;) {
+    const events = await ctx.receive<number>(['length'])
+    if (events.length === 0) return total
+    for (const { data } of events) total += data
+  }
+})
+const tasks = [words, measure, sum]
+
+function wordCount(maxUnread = 1_000) {
+  return definePipeline({
+    name: 'word count',
+    input: z.array(z.string()),
+    maxUnread,
+    stages: [
+      { name: 'words', task: words, input: (given) => given, publishes: { word: Word } },
+      { name: 'measure', task: measure, subscribes: ['word'], publishes: { length: z.number() } },
+      { name: 'sum', task: sum, subscribes: ['length'] },
+    ],
+  })
+}
+
+describe('13.1 a pipeline', () => {
+  test('is refused with every stage that receives what none before it publishes', () => {
+    const define = () =>
+      definePipeline({
+        name: 'wrong',
+        stages: [
+          { name: 'sum', task: sum, subscribes: ['length'] },
+          { name: 'measure', task: measure, subscribes: ['word'], publishes: { length: z.number() } },
+          { name: 'words', task: words, publishes: { word: Word } },
+        ],
+      })
+    const violations = [
+      { rule: 'invalid_subscription', stage: 'sum', missing: ['length'] },
+      { rule: 'invalid_subscription', stage: 'measure', missing: ['word'] },
+    ]
+    expect(define).toThrow(RuntimeError)
+    expect(define).toThrow(
+      expect.objectContaining({ code: 'pipeline_constraint_violation', details: { violations } }) as Error,
+    )
+  })
+
+  test('names every option that is wrong', () => {
+    const stages = [{ name: 'a/b', task: {}, publishes: { x: 1 }, subscribes: ['y', 'y'] }]
+    expect(() => definePipeline({ name: '', maxUnread: 0, stages } as never)).toThrow(
+      /name: .*maxUnread: .*stage 1 name: .*stage 1 task: .*stage 1 publishes: .*stage 1 subscribes: /s,
+    )
+  })
+})
+
+describe('13.2 stages', () => {
+  test.each([1, 2, 1_000])(
+    'publish and receive in order while others run, with at most %i unread events',
+    async (maxUnread) => {
+      const pipeline = wordCount(maxUnread)
+      await using it = await createTestRuntime({ tasks: [pipeline, ...tasks] })
+      const { runtime } = it
+      const receipt = await runtime.submit(pipeline, ['a', 'bb', 'ccc', 'dd', 'e'])
+      expect(await it.result(receipt)).toEqual({ words: 5, measure: 'measured', sum: 9 })
+      const events = await all(runtime.pipeline(receipt).events())
+      expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1))
+      const of = (type: string) => events.flatMap((event) => (event.type === type ? [event.data] : []))
+      expect(of('word')).toEqual(['a', 'bb', 'ccc', 'dd', 'e'].map((word) => ({ word })))
+      expect(of('length')).toEqual([1, 2, 3, 2, 1])
+      expect(await runtime.pipeline(receipt).status()).toMatchObject({
+        seq: 10,
+        published: { word: 5, length: 5 },
+        stages: [
+          { stage: 'words', ended: true },
+          { stage: 'measure', ended: true, taken: { word: 5 } },
+          { stage: 'sum', ended: true, taken: { length: 5 } },
+        ],
+      })
+    },
+  )
+
+  test('fail the pipeline when one of them fails, and those that wait for its events are canceled', async () => {
+    const breaks = defineTask({ type: 'breaks', input: nothing }, async (ctx) => {
+      await ctx.publish('word', { word: 'x' })
+      throw new Error('broken')
+    })
+    const pipeline = definePipeline({
+      name: 'broken line',
+      stages: [
+        { name: 'breaks', task: breaks, publishes: { word: Word } },
+        { name: 'measure', task: measure, subscribes: ['word'], publishes: { length: z.number() } },
+      ],
+    })
+    await using it = await createTestRuntime({ tasks: [pipeline, breaks, measure] })
+    const receipt = await it.runtime.submit(pipeline, undefined)
+    await expect(it.result(receipt)).rejects.toThrow('broken')
+    const { stages } = await it.runtime.pipeline(receipt).status()
+    expect(await it.runtime.status(stages[1]?.taskId ?? '')).toMatchObject({ state: 'canceled' })
+  })
+
+  test('that try again publish nothing twice, and get again what they had received', async () => {
+    const seen: (readonly unknown[])[] = []
+    const flaky = defineTask({ type: 'flaky', input: nothing, retry: { attempts: 3 } }, async (ctx) => {
+      const events = await ctx.receive<{ word: string }>(['word'], { max: 1 })
+      seen.push(events)
+      await Promise.all(events.flatMap(() => ['p', 'q']).map((name) => ctx.publish('length', name)))
+      if (ctx.attempt < 3) throw new Error('again')
+      const left = await ctx.receive(['word'])
+      return [events.length, left.length]
+    })
+    const pipeline = definePipeline({
+      name: 'flaky line',
+      input: z.array(z.string()),
+      stages: [
+        { name: 'words', task: words, input: (given) => given, publishes: { word: Word } },
+        { name: 'flaky', task: flaky, subscribes: ['word'], publishes: { length: z.string() } },
+      ],
+    })
+    await using it = await createTestRuntime({ tasks: [pipeline, words, flaky] })
+    const { runtime } = it
+    const receipt = await runtime.submit(pipeline, ['a', 'b', 'c'])
+    expect(await it.result(receipt)).toEqual({ words: 3, flaky: [1, 2] })
+    expect(seen.length).toBe(3)
+    expect(new Set(seen.map((events) => JSON.stringify(events))).size).toBe(1)
+    const lengths = await all(runtime.pipeline(receipt).events({ types: ['length'] }))
+    expect(lengths.map(({ data }) => data)).toEqual(['p', 'q'])
+  })
+
+  test('publish only their types, with data that fits; other tasks publish nothing', async () => {
+    const errors: unknown[] = []
+    const attempted = async (call: Promise<unknown>) => {
+      const error = await call.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
+      errors.push([(error as RuntimeError).code, (error as Error).message])
+    }
+    const wrong = defineTask({ type: 'wrong', input: nothing }, async (ctx) => {
+      await attempted(ctx.publish('length', 1))
+      await attempted(ctx.publish('word', { word: 1 }))
+      await attempted(ctx.receive(['word']))
+      await ctx.publish('word', { word: 'fits' })
+    })
+    const alone = defineTask({ type: 'alone', input: nothing }, async (ctx) => {
+      await attempted(ctx.publish('word', 1))
+    })
+    const pipeline = definePipeline({
+      name: 'strict line',
+      stages: [{ name: 'wrong', task: wrong, publishes: { word: Word } }],
+    })
+    await using it = await createTestRuntime({ tasks: [pipeline, wrong, alone] })
+    const { runtime } = it
+    const receipt = await runtime.submit(pipeline, undefined)
+    await it.result(receipt)
+    await it.result(await runtime.submit(alone, undefined))
+    expect(errors).toEqual([
+      ['unauthorized_publish', expect.stringContaining("stage 'wrong' may not publish 'length'")],
+      ['invalid_argument', expect.stringContaining("an event 'word' of pipeline 'strict line' does not fit")],
+      ['invalid_argument', expect.stringContaining("stage 'wrong' does not subscribe to 'word'")],
+      ['unknown_stage', expect.stringContaining('is no stage of a pipeline')],
+    ])
+    expect(await all(runtime.pipeline(receipt).events())).toHaveLength(1)
+  })
+
+  test('are read from outside while they run, from any sequence on', async () => {
+    const slow = defineTask({ type: 'slow', input: nothing }, async (ctx) => {
+      await ctx.publishAll('word', [{ word: 'a' }, { word: 'bb' }])
+      await ctx.publish('other', 1)
+      await ctx.waitForSignal('go on')
+      await ctx.publish('word', { word: 'ccc' })
+      await ctx.waitForSignal('end')
+    })
+    const publishes = { word: Word, other: z.number() }
+    const pipeline = definePipeline({ name: 'slow line', stages: [{ name: 'slow', task: slow, publishes }] })
+    await using runtime = await createRuntime({
+      store: 'sqlite::memory:',
+      tasks: [pipeline, slow],
+      logger: false,
+    })
+    const receipt = await runtime.submit(pipeline, undefined, { taskId: 'mine' })
+    const live: number[] = []
+    // The stage goes on when its events were read.
+    for await (const { sequence } of runtime.pipeline(receipt).events({ after: 1, types: ['word'] })) {
+      live.push(sequence)
+      const { stages } = await runtime.pipeline(receipt).status()
+      await runtime.signal(stages[0]?.taskId ?? '', sequence === 2 ? 'go on' : 'end', null)
+    }
+    expect(live).toEqual([2, 4])
+    const stored = await all(runtime.pipeline('mine').events({ types: ['word'], live: false }))
+    expect(stored.map(({ data }) => data)).toEqual([{ word: 'a' }, { word: 'bb' }, { word: 'ccc' }])
+    const { stages } = await runtime.pipeline('mine').status()
+    await expect(runtime.pipeline(stages[0]?.taskId ?? '').status()).rejects.toThrow('is no pipeline')
+  })
+
+  test('a pipeline is not retried: its log is its own', async () => {
+    const breaks = defineTask({ type: 'breaks', input: nothing }, () => {
+      throw new Error('broken')
+    })
+    const pipeline = definePipeline({ name: 'once', stages: [{ name: 'breaks', task: breaks }] })
+    await using it = await createTestRuntime({ tasks: [pipeline, breaks] })
+    const receipt = await it.runtime.submit(pipeline, undefined)
+    await expect(it.result(receipt)).rejects.toThrow('broken')
+    const again = await it.runtime.retry(receipt)
+    await expect(it.result(again.taskId)).rejects.toThrow('submit the pipeline again')
+  })
+})
