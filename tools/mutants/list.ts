@@ -880,6 +880,17 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('pipelines', 'ends no stream'),
   },
   {
+    name: '13.2 a rejection makes what a stage received void',
+    file: `${core}approval/approval.ts`,
+    edits: [
+      [
+        'key.startsWith(PATCH_KEY) || isPipelineMemo(key)',
+        'key.startsWith(PATCH_KEY) || key === isPipelineMemo.name',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime/test/pipeline/pipeline.test.ts', 'sent back by a reviewer'],
+  },
+  {
     name: '13.2 nobody wakes the stage that is held back',
     file: `${core}pipeline/settle-pipelines.ts`,
     edits: [

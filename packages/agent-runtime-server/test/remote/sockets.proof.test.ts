@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type Client, createClient, createWorker, defineTask } from '@ku0/agent-runtime'
+import { type Client, createClient, createWorker, definePipeline, defineTask } from '@ku0/agent-runtime'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { LINE_PATH } from '@ku0/agent-runtime-persistence/lines'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -45,6 +45,34 @@ test('a worker without a database runs tasks over a WebSocket', async () => {
   expect(await runtime.workers()).toMatchObject([{ types: ['double'], processId: 'remote' }])
   await worker.stop()
   expect(await runtime.workers()).toEqual([])
+})
+
+test('13.2 a worker without a database runs the stages of a pipeline', async () => {
+  const { runtime, server } = await served()
+  const says = defineTask({ type: 'says', input: z.undefined() }, (ctx) => ctx.publishAll('n', [1, 2, 3]))
+  const hears = defineTask({ type: 'hears', input: z.undefined() }, async (ctx) => {
+    const first = await ctx.receive<number>(['n'], { max: 2 })
+    const rest = await ctx.receive<number>(['n'])
+    return [...first, ...rest].map(({ data }) => data)
+  })
+  const line = definePipeline({
+    name: 'line',
+    stages: [
+      { name: 'says', task: says, publishes: { n: z.number() } },
+      { name: 'hears', task: hears, subscribes: ['n'] },
+    ],
+  })
+  const tasks = [line, says, hears]
+  await using worker = await createWorker({
+    store: server.url,
+    token,
+    tasks,
+    config,
+    logger: false,
+    telemetry: false,
+  })
+  expect(worker.info.location).toBe(server.url)
+  expect(await runtime.result(await runtime.submit(line, undefined))).toMatchObject({ hears: [1, 2, 3] })
 })
 
 test('where something on the way lets no WebSocket through, it polls', async () => {

@@ -6,13 +6,14 @@ import {
   type Codec,
   createRuntime,
   defineCodec,
+  definePipeline,
   defineTask,
   type PayloadCodec,
   type Runtime,
   type RuntimeOptions,
   type TaskContext,
 } from '../../src/index.ts'
-import { elapse as elapsed, virtualEnvironment, virtualRuntime } from '../virtual-runtime.ts'
+import { all, elapse as elapsed, virtualEnvironment, virtualRuntime } from '../virtual-runtime.ts'
 
 class Money {
   readonly cents: number
@@ -192,6 +193,35 @@ describe('a payloadCodec', () => {
     await expect(runtime.submit(task, { a: 2 }, { idempotencyKey: 'k' })).rejects.toMatchObject({
       code: 'idempotency_conflict',
     })
+  })
+
+  test('13.2 events of pipelines are sealed in the log, and open for stages and readers', async () => {
+    const says = defineTask({ type: 'says', input: z.any() }, (ctx) => ctx.publish('word', 'plain secret'))
+    const hears = defineTask({ type: 'hears', input: z.any() }, async (ctx) =>
+      (await ctx.receive<string>(['word'])).map(({ data }) => data),
+    )
+    const pipeline = definePipeline({
+      name: 'line',
+      stages: [
+        { name: 'says', task: says, publishes: { word: z.string() } },
+        { name: 'hears', task: hears, subscribes: ['word'] },
+      ],
+    })
+    const store = await openStore('sqlite::memory:')
+    onTestFinished(() => store.close())
+    const tasks = [pipeline, says, hears]
+    await using runtime = await createRuntime({
+      store,
+      tasks,
+      payloadCodec: sealedWith('key'),
+      logger: false,
+    })
+    const receipt = await runtime.submit(pipeline, null)
+    expect(await runtime.result(receipt)).toMatchObject({ hears: ['plain secret'] })
+    const { taskId } = receipt
+    const stored = await store.read({ kind: 'output', taskId, after: 0, limit: 9 })
+    expect(stored?.map(({ data }) => data.includes('secret'))).toEqual([false])
+    expect(await all(runtime.pipeline(receipt).events())).toMatchObject([{ data: 'plain secret' }])
   })
 
   test('schedules show the input that they were given', async () => {

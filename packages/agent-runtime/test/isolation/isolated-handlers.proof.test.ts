@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createRuntime, type Runtime, type RuntimeOptions, TaskFailed } from '../../src/index.ts'
 import { folder } from '../real-processes.ts'
-import { kinds, tasks } from './programs/tasks.ts'
+import { kinds, pipelines, tasks } from './programs/tasks.ts'
 
 async function runtimeOf(more: Partial<RuntimeOptions> = {}): Promise<Runtime> {
   const runtime = await createRuntime({
@@ -89,6 +89,12 @@ describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', { timeout:
     expect(runtime.leaked()).toEqual([])
     // Its slot is free again.
     expect(await runtime.result(await runtime.submit(`echo/${kind}`, 1))).toBe(1)
+  })
+
+  test('13.2 publishes and receives as a stage of a pipeline', async () => {
+    const runtime = await runtimeOf({ tasks: [...tasks, ...pipelines], strict: true })
+    const receipt = await runtime.submit(`line/${kind}`, null)
+    expect(await runtime.result(receipt)).toMatchObject({ hears: [1, 2, 3] })
   })
 
   test('14.3 that runs too long falls back from model to model', async () => {

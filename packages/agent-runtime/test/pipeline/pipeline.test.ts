@@ -184,6 +184,39 @@ describe('13.2 stages', () => {
     expect(await all(runtime.pipeline(receipt).events())).toHaveLength(1)
   })
 
+  test('that are sent back by a reviewer publish and receive nothing again', async () => {
+    const received: number[] = []
+    const reviewed = defineTask({ type: 'reviewed', input: nothing }, async (ctx) => {
+      const events = await ctx.receive<{ word: string }>(['word'], { max: 1 })
+      received.push(events.length)
+      const draft = await ctx.step('draft', () => `draft ${ctx.feedback.length}`)
+      await ctx.publish('length', events.length)
+      await ctx.publish('length', draft)
+      await ctx.requestApproval('good?', draft)
+      return (await ctx.receive(['word'])).length
+    })
+    const pipeline = definePipeline({
+      name: 'reviewed line',
+      input: z.array(z.string()),
+      stages: [
+        { name: 'words', task: words, input: (given) => given, publishes: { word: Word } },
+        { name: 'reviewed', task: reviewed, subscribes: ['word'], publishes: { length: z.any() } },
+      ],
+    })
+    await using it = await createTestRuntime({ tasks: [pipeline, words, reviewed] })
+    const { runtime } = it
+    const receipt = await runtime.submit(pipeline, ['a', 'b', 'c'])
+    for (const verdict of ['reject', 'approve'] as const) {
+      await it.advance(1_000)
+      const [request] = (await runtime.approvals.list()).approvals
+      await runtime.approvals[verdict](request?.approvalId ?? '', { by: 'ann' })
+    }
+    expect(await it.result(receipt)).toMatchObject({ reviewed: 2 })
+    expect(new Set(received)).toEqual(new Set([1]))
+    const lengths = await all(runtime.pipeline(receipt).events({ types: ['length'] }))
+    expect(lengths.map(({ data }) => data)).toEqual([1, 'draft 0', 'draft 1'])
+  })
+
   test('are read from outside while they run, from any sequence on', async () => {
     const slow = defineTask({ type: 'slow', input: nothing }, async (ctx) => {
       await ctx.publishAll('word', [{ word: 'a' }, { word: 'bb' }])

@@ -2,6 +2,7 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { z } from 'zod'
 import {
+  definePipeline,
   defineTask,
   type TaskContext,
   type TaskDefinition,
@@ -152,7 +153,30 @@ const asks = inBoth(
   { recovery: { crash: 'human_escalation' } },
 )
 
+const says = inBoth('says', (ctx) => ctx.publishAll('word', ['a', 'bb', 'ccc']))
+const hears = inBoth('hears', async (ctx) => {
+  const lengths: number[] = []
+  for (;;) {
+    const events = await ctx.receive<string>(['word'], { max: 2 })
+    if (events.length === 0) return lengths
+    lengths.push(...events.map(({ data }) => data.length))
+  }
+})
+
+/** A pipeline whose stages are isolated. */
+export const pipelines = kinds.map((kind, at) => {
+  const [from, to] = [says[at], hears[at]]
+  if (from === undefined || to === undefined) throw new Error(`no stages in a ${kind}`)
+  return definePipeline({
+    name: `line/${kind}`,
+    stages: [
+      { name: 'says', task: from, publishes: { word: z.string() } },
+      { name: 'hears', task: to, subscribes: ['word'] },
+    ],
+  })
+})
+
 export const tasks = [
   [whole, echo, spin, endless, hog, exit, stray, resumes, tidy, commands, busy],
-  [slow, asks],
+  [slow, asks, says, hears],
 ].flat(2)
