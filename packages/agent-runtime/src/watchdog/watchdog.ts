@@ -4,34 +4,29 @@ import type { StuckTask, WatchdogSettings } from '../api/watchdog.ts'
 import type { Announce } from '../client/feed.ts'
 import { assertWatchdog, findStuck, type StuckView } from './find-stuck.ts'
 
+/** The parts of a watchdog. */
+interface WatchdogDeps {
+  readonly view: StuckView
+  readonly settings: WatchdogSettings
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly announce: Announce
+  /** Whether somebody listens to `task.stuck`. */
+  readonly isHeard: () => boolean
+  readonly log: LogLine
+}
+
 /**
  * Looks for stuck tasks every `everyMs`, and reports each when it is found, once while it stays stuck: the event `task.stuck`, or
  * a warning of the log if nobody listens to it. It ends nothing. Source: `docs/semantics.md 8.6`.
  */
 export class Watchdog {
-  readonly #deps: {
-    readonly view: StuckView
-    readonly settings: WatchdogSettings
-    readonly clock: Clock
-    readonly timers: Timers
-    readonly announce: Announce
-    /** Whether somebody listens to `task.stuck`. */
-    readonly isHeard: () => boolean
-    readonly log: LogLine
-  }
+  readonly #deps: WatchdogDeps
   #timer: Timer | undefined
   #found: readonly StuckTask[] = []
   #open = false
 
-  constructor(deps: {
-    readonly view: StuckView
-    readonly settings: WatchdogSettings
-    readonly clock: Clock
-    readonly timers: Timers
-    readonly announce: Announce
-    readonly isHeard: () => boolean
-    readonly log: LogLine
-  }) {
+  constructor(deps: WatchdogDeps) {
     assertWatchdog(deps.settings)
     this.#deps = deps
   }
