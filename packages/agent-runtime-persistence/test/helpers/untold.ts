@@ -21,6 +21,7 @@ export const untold: Readonly<Record<string, readonly string[]>> = {
   'a lease while it is held': [
     'lease.abort_acknowledged_at',
     'lease.abort_grace_expired_at',
+    'lease.acquired_at',
     'lease.ended_at',
     'lease.expires_at',
     'lease.last_heartbeat_at',
