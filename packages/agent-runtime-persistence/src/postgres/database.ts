@@ -1,6 +1,5 @@
 import {
   createIdCodec,
-  StoreError,
   type Environment,
   type ExecutionConfig,
   type IdCodec,
@@ -15,37 +14,27 @@ import type { Database, DutiesWanted, Kept, KeptWanted, LocalCounts, Sent } from
 import { journalRow } from '../engine/journal-row.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
-import { lineKey } from '../sqlite/line-key.ts'
-import { StoredTables } from '../sqlite/stored-tables.ts'
-import { prepareWanted } from '../sqlite/wanted.ts'
 import { statementsOf } from './apply.ts'
-import { Asking } from './asked.ts'
 import type { Found, Statement } from './batch.ts'
 import { serverClock, type StoreClock } from './clock.ts'
+import { CommitSession } from './commit-session.ts'
 import type { Connections } from './connections.ts'
 import { clockAndTimesText, DueTimes, lookText, timesText, type What } from './due-times.ts'
 import { Competition } from './competition.ts'
-import { codeOf, isLost, isPassing, storeErrorOf } from './errors.ts'
+import { codeOf, isPassing, storeErrorOf } from './errors.ts'
 import { eventsText, foreignEvent } from './foreign-events.ts'
-import {
-  assertNothingLost,
-  headMoved,
-  lockHeadText,
-  movedHead,
-  standingHead,
-  storedOf,
-  type Head,
-} from './head.ts'
-import { prepareFarKeep } from './keep.ts'
-import { prepareFarLoad } from './load.ts'
+import { assertNothingLost, headMoved, lockHeadText, movedHead, standingHead, type Head } from './head.ts'
 import { assertKnown, openTables, type Opened } from './open.ts'
-import { arrayParameter, parameter } from './parameters.ts'
+import { parameter } from './parameters.ts'
 import { Presence } from './presence.ts'
+import { droppedLines, endedProcesses, keptLine, livingProcesses } from './process-rows.ts'
+import { Questions } from './questions.ts'
 import { Reader } from './reader.ts'
 import { schemaVersion } from './schema.ts'
 import type { Session } from './session.ts'
 import { changesUntold, touchedTasks, touchedText } from './touched.ts'
 import { Turn } from './turn.ts'
+import { UnderWay } from './under-way.ts'
 import { statement } from './write.ts'
 
 export interface PostgresOptions {
@@ -86,27 +75,17 @@ export class PostgresDatabase implements Database {
   private readonly clock: StoreClock
   private readonly presence: Presence
   private readonly reader: Reader
-  private readonly asking = new Asking()
-  private readonly wanted
-  private readonly kept
-  private readonly tables: StoredTables
-  private session: Session
+  private readonly questions: Questions
+  private readonly link: CommitSession
+  private readonly underWay: UnderWay
   /** What this transaction writes: it is sent with the commit. */
   private writes: Statement[] = []
   /** `assumed`: nothing was sent yet, and the store is taken to be as the last commit left it. */
   private open: 'no' | 'assumed' | 'locked' = 'no'
   /** It was assumed wrongly. */
   private isStale = false
-  /** As the last commit that stands left it. */
-  private last: Head
   /** What this transaction was begun on. */
   private head: Head
-  /** The commits that were sent and do not stand yet, in their order: where each of them moves the head. */
-  private sent: Head[] = []
-  /** One of them failed: the server takes nothing more before it has been told to roll back. */
-  private isBroken = false
-  /** How many of those are stored whose connection was lost. */
-  private lookup: Promise<number> | undefined
   private next: Head | undefined
   /** The tasks that others have changed since the last commit that this process has seen; undefined where that is not known. */
   private touched: ReadonlySet<number> | undefined
@@ -117,10 +96,6 @@ export class PostgresDatabase implements Database {
   private readonly turn: Turn
   /** When the server is looked at again, whatever is heard. */
   private lookAt = 0
-  /** After this the server is tried again that could not be reached. */
-  private retryMs = 0
-  private failure: Error | undefined
-  private isClosed = false
 
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
     const { config, connections, environment, identity, lines, isVirtual, onHint } = options
@@ -156,11 +131,21 @@ export class PostgresDatabase implements Database {
     this.connections = connections
     this.environment = environment
     this.clock = clock
-    this.session = opened.session
+    this.link = new CommitSession(connections, opened.session, () => {
+      this.isReconnected = true
+      this.turn.forget()
+    })
     this.process = opened.process
     this.remote = opened.remote
     presence.remote = opened.remote ?? 0
-    this.head = this.last = opened.head
+    this.head = opened.head
+    this.underWay = new UnderWay(opened.head, {
+      connections,
+      link: this.link,
+      clock: processClock,
+      writer: opened.process,
+      onMissing: () => this.heardOfOthers(),
+    })
     this.ids = createIdCodec(opened.storeId)
     this.info = {
       kind: 'postgres',
@@ -179,14 +164,26 @@ export class PostgresDatabase implements Database {
       config,
       now: () => this.now(),
     })
-    this.tables = new StoredTables(this.asking, this.ids, hashes, prepareFarLoad(this.asking))
-    this.wanted = prepareWanted(this.tables, (names, find) => this.asking.gather(names, find))
-    this.kept = prepareFarKeep(this.tables, this.asking, this)
+    this.questions = new Questions(this.ids, hashes, this)
   }
 
   /** This process and those on its lines. */
   private get owners(): readonly number[] {
     return this.remote === undefined ? [this.process] : [this.process, this.remote]
+  }
+
+  private get session(): Session {
+    return this.link.session
+  }
+
+  /** As the last commit that stands left it. */
+  private get last(): Head {
+    return this.underWay.last
+  }
+
+  /** The commits that were sent and do not stand yet: where each of them moves the head. */
+  private get sent(): readonly Head[] {
+    return this.underWay.sent
   }
 
   get lastCommit(): number {
@@ -198,7 +195,7 @@ export class PostgresDatabase implements Database {
   }
 
   get busyMs(): number {
-    return Math.max(0.1, this.retryMs)
+    return Math.max(0.1, this.link.retryMs)
   }
 
   get others(): number {
@@ -229,12 +226,12 @@ export class PostgresDatabase implements Database {
    */
   async look(mono: number): Promise<boolean> {
     try {
-      if (this.session.lost !== undefined) return true
+      if (this.link.isLost) return true
       if (!this.presence.takeHint() && mono < this.lookAt) return false
       this.lookAt = mono + this.presence.lookMs
       const [head, others] = await this.session.batch([
-        { text: this.qualified(lookText), values: [] },
-        ...this.presence.question(this.qualified.bind(this), mono, this.now().at),
+        { text: this.connections.qualified(lookText), values: [] },
+        ...this.presence.question(mono, this.now().at),
       ])
       const [version, at, ...times] = head?.rows[0] ?? []
       this.clock.tell(at as number)
@@ -266,7 +263,7 @@ export class PostgresDatabase implements Database {
     if (this.isCalm || this.sent.length > 0 || this.turn.isOn) {
       this.turn.decides(this.session)
       this.open = 'assumed'
-      this.head = this.tip
+      this.head = this.underWay.tip
       return true
     }
     this.turn.end(this.session)
@@ -299,7 +296,7 @@ export class PostgresDatabase implements Database {
     } catch (error) {
       await this.rollback()
       if (!isPassing(error)) throw error
-      this.failure = error as Error
+      this.link.failed(error)
       return false
     }
   }
@@ -313,89 +310,54 @@ export class PostgresDatabase implements Database {
     this.competition.saw(this.environment.clock.monotonic())
   }
 
-  /** The head as the last commit that was sent leaves it. */
-  private get tip(): Head {
-    return this.sent.at(-1) ?? this.last
-  }
-
-  /** True once there is a connection. Where there is none, it is tried later and later. */
+  /** True once there is a connection, of which it is known that all that was sent on the one before it stands or came to nothing. */
   private async connect(): Promise<boolean> {
-    if (this.session.lost === undefined) return true
-    // Before a new one is of use, it has to be known what has become of what was sent on the old one.
-    if (this.sent.length > 0 && this.lookup === undefined) return false
-    try {
-      this.session = await this.connections.open('commit')
-      this.isReconnected = true
-      this.turn.forget()
-      this.retryMs = 0
-      return true
-    } catch (error) {
-      this.failure = error as Error
-      this.retryMs = Math.min(longestRetryMs, Math.max(firstRetryMs, this.retryMs * 2))
-      return false
-    }
+    if (!this.link.isLost) return true
+    return !this.underWay.isUnknown && this.link.connect()
   }
 
   hasForeignChanges(): boolean {
     if (this.sent.length > 0) return false
     const isForeign = this.head.version !== this.last.version
-    this.last = this.head
+    this.underWay.last = this.head
     if (isForeign) this.heardOfOthers()
     else if (this.open === 'locked') this.competition.sawNone()
     return isForeign
   }
 
   clientsRemoved(): Promise<string> {
-    return this.ask(() => this.tables.load.clientsRemoved())
+    return this.ask(() => this.questions.clientsRemoved())
   }
 
   keep(wanted: KeptWanted): Promise<Kept> {
     const touched = wanted.since === undefined ? undefined : this.touched
-    return this.ask(() => this.kept(wanted, touched))
+    return this.ask(() => this.questions.kept(wanted, touched))
   }
 
-  duties({ at, leaseAt, gone, limit, budgets }: DutiesWanted): Duties | Promise<Duties> {
+  duties(wanted: DutiesWanted): Duties | Promise<Duties> {
     const { due } = this
+    const { at, leaseAt, gone, budgets } = wanted
     if (gone.length === 0 && !budgets && !due.isDue('task', at) && !due.isDue('lease', leaseAt))
       return noDuties
-    const { load } = this.tables
-    const reads = [
-      () => load.lapsed(leaseAt, limit),
-      () => load.due(at, limit),
-      () => gone.map((process) => load.running(process)),
-      () => (budgets ? load.budgetsDue(at, limit) : []),
-    ] as const
-    return this.ask(() => {
-      this.asking.ahead<() => unknown>(reads, (read) => read())
-      return { lapsed: reads[0](), due: reads[1](), orphans: reads[2]().flat(), budgets: reads[3]() }
-    })
+    return this.ask(() => this.questions.duties(wanted))
   }
 
   load(wanted: Wanted): Promise<Loaded> {
-    return this.ask(() => this.loadNow(wanted))
+    return this.ask(() => this.questions.loaded(wanted))
   }
 
   /** In a transaction that is assumed, what others commit meanwhile shows when it is committed. */
   private ask<T>(read: () => T): Promise<T> {
-    const { open, session, asking } = this
+    const { open, session } = this
+    const { asking } = this.questions
     const isPlain = open === 'locked' || (open === 'assumed' && this.connections.place.hasSessions)
     return isPlain ? asking.answer(session, read) : this.reader.inOneState(session, asking, read)
   }
 
-  private loadNow(wanted: Wanted): Loaded {
-    const kinds = Object.keys(wanted) as (keyof Wanted)[]
-    this.asking.ahead(kinds, (kind) => this.wanted({ [kind]: wanted[kind] }))
-    return this.wanted(wanted)
-  }
-
   show(lives: boolean, gone: readonly number[], at: number): void {
-    if (lives)
-      this.add('UPDATE process SET last_seen_at = $2::bigint WHERE id = ANY($1::bigint[])', [
-        arrayParameter('bigint', this.owners),
-        at,
-      ])
+    if (lives) this.writes.push(livingProcesses(this.owners, at))
     if (gone.length === 0) return
-    this.endProcesses(gone, at)
+    this.writes.push(...endedProcesses(gone, at))
     // What one of them still has on its way to the server finds another version, and comes to nothing.
     this.next = { ...this.head, version: this.head.version + 1 }
   }
@@ -427,7 +389,7 @@ export class PostgresDatabase implements Database {
     try {
       await answered
     } catch (error) {
-      this.forgetSent()
+      this.underWay.forget()
       throw error
     }
     this.stands()
@@ -442,42 +404,29 @@ export class PostgresDatabase implements Database {
 
   get takesMore(): boolean {
     const isAlone = this.isCalm || this.turn.isOn
-    return isAlone && this.session.lost === undefined && !this.isBroken && this.lookup === undefined
+    return isAlone && !this.link.isLost && !this.underWay.isBroken && this.underWay.lookup === undefined
   }
 
   stands(): void {
-    this.last = this.sent.shift() ?? this.last
-    if (this.sent.length > 0) return
-    this.lookup = undefined
-    this.turn.rests(this.session)
+    if (this.underWay.stands()) this.turn.rests(this.session)
   }
 
   fell(): Promise<void> {
-    this.forgetSent()
+    this.underWay.forget()
     this.isStale = false
     return this.rollback()
   }
 
-  private forgetSent(): void {
-    this.sent = []
-    this.lookup = undefined
-  }
-
   lineRecord(line: string): Promise<string | undefined> {
-    return this.ask(() => this.tables.load.line(line))
+    return this.ask(() => this.questions.line(line))
   }
 
   keepLine(line: string, record: string): void {
-    this.add(
-      'INSERT INTO meta VALUES ($1::text, $2::text) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
-      [lineKey(line), record],
-    )
+    this.writes.push(keptLine(line, record))
   }
 
   dropLines(before: number): void {
-    this.add("DELETE FROM meta WHERE key LIKE 'line:%' AND (value::jsonb ->> 'at')::bigint < $1::bigint", [
-      before,
-    ])
+    this.writes.push(droppedLines(before))
   }
 
   /** All that is written and the commit are one round trip. */
@@ -492,7 +441,7 @@ export class PostgresDatabase implements Database {
     this.open = 'no'
     this.writes = []
     const to = { ...(next ?? head) }
-    this.sent.push(to)
+    this.underWay.sent.push(to)
     return { answered: this.answered(session.batch(statements), to, turn.length > 0) }
   }
 
@@ -505,71 +454,27 @@ export class PostgresDatabase implements Database {
       if (asksTurn) this.turn.hears(this.session, found.at(-3)?.rows ?? [])
     } catch (error) {
       if (codeOf(error) === headMoved) this.heardOfOthers()
-      if (!isLost(error)) {
-        // A transaction that fails in the middle is still open there.
-        this.isBroken = true
-        throw this.isOurs(error) ? this.errorOf(error) : error
-      }
-      // Whether it was committed, the next connection tells; of all that were sent on this one at once.
-      const place = this.sent.indexOf(to)
-      this.lookup ??= this.lookUpSent()
-      if (place >= (await this.lookup)) throw error
+      await this.underWay.failed(to, error)
     }
-  }
-
-  /** What no second try mends. */
-  private isOurs(error: unknown): boolean {
-    return codeOf(error) === 'KU001'
-  }
-
-  /** The connection was lost while commits were on their way: how many of them arrived is asked on a new one. */
-  private async lookUpSent(): Promise<number> {
-    const { clock } = this.environment
-    const { last, sent, process: writer } = this
-    const heads = [...sent]
-    this.session.drop()
-    // `lookup` is set before the first try to connect.
-    await Promise.resolve()
-    for (const until = clock.monotonic() + outcomeMs; clock.monotonic() < until && !this.isClosed;) {
-      if (!(await this.connect())) {
-        await this.connections.pause(this.retryMs)
-        continue
-      }
-      const { session } = this
-      try {
-        const stored = await storedOf(session, { last, heads, writer, prelude: this.connections.prelude })
-        if (stored < heads.length) this.heardOfOthers()
-        return stored
-      } catch (error) {
-        if (!isPassing(error)) throw error
-        session.drop()
-      }
-    }
-    throw new StoreError(
-      'store_outcome_unknown',
-      `${this.info.location}: the connection was lost during commit ${heads.at(-1)?.number}, and the server could not be asked for ${outcomeMs} ms whether it is stored; repeat the calls with their keys once it answers`,
-    )
   }
 
   async rollback(): Promise<void> {
-    const { session, open, isBroken } = this
+    const { session, open, underWay } = this
+    const { isBroken } = underWay
     this.writes = []
     this.next = undefined
     this.open = 'no'
     // What was decided on what came to nothing is decided again.
-    if (this.sent.length > 0 && (isBroken || session.lost !== undefined)) this.isStale = true
-    if (session.lost !== undefined || (open === 'no' && !isBroken)) {
-      this.isBroken = false
-      return
-    }
+    if (this.sent.length > 0 && (isBroken || this.link.isLost)) this.isStale = true
+    underWay.isBroken = false
+    if (this.link.isLost || (open === 'no' && !isBroken)) return
     try {
       if (open === 'locked' || isBroken) {
-        this.isBroken = false
         await session.run(this.connections.rollback)
         this.turn.forget()
       } else {
-        const { rows } = await session.query(this.qualified('SELECT version FROM head'))
-        this.isStale = rows[0]?.[0] !== this.tip.version
+        const { rows } = await session.query(this.connections.qualified('SELECT version FROM head'))
+        this.isStale = rows[0]?.[0] !== underWay.tip.version
         this.turn.end(session)
         if (this.isStale) this.heardOfOthers()
       }
@@ -584,7 +489,7 @@ export class PostgresDatabase implements Database {
   }
 
   async eventsAfter(commit: number, until: number): Promise<readonly StoredEvent[]> {
-    const { rows } = await this.session.query(this.qualified(eventsText), [commit, until])
+    const { rows } = await this.session.query(this.connections.qualified(eventsText), [commit, until])
     return rows.map((row) => foreignEvent(row, this.ids))
   }
 
@@ -593,17 +498,7 @@ export class PostgresDatabase implements Database {
   }
 
   refusal(waitedMs: number): Error {
-    const cause = this.failure
-    if (this.session.lost === undefined || cause === undefined)
-      return new StoreError(
-        'store_busy',
-        `${this.info.location} was held by another process for ${waitedMs} ms; try again`,
-      )
-    return new StoreError(
-      'store_unavailable',
-      `${this.info.location} could not be reached for ${waitedMs} ms (${cause.message}); check the server, then try again`,
-      { cause },
-    )
+    return this.link.refusal(waitedMs)
   }
 
   /** What was decided on a state that was another's already may fail for any reason. */
@@ -625,13 +520,12 @@ export class PostgresDatabase implements Database {
   }
 
   async close(failed: boolean): Promise<void> {
-    if (this.isClosed) return
-    this.isClosed = true
+    if (this.link.isClosed) return
+    this.link.isClosed = true
     this.turn.end(this.session)
-    if (!failed && this.session.lost === undefined)
+    if (!failed && !this.link.isLost)
       try {
-        this.writes = []
-        this.endProcesses([this.process], this.now().at)
+        this.writes = [...endedProcesses([this.process], this.now().at)]
         if (this.presence.notifies) this.add(this.presence.notifyText, [String(this.process)])
         await this.session.batch([...this.connections.beginning, ...this.writes, statement('COMMIT')])
       } catch {
@@ -642,32 +536,15 @@ export class PostgresDatabase implements Database {
 
   /** Closes its connections without a word, as the death of its process would. */
   die(): void {
-    this.isClosed = true
+    this.link.isClosed = true
     this.turn.forget()
     this.session.drop()
     void this.reader.close()
     void this.presence.close()
   }
 
-  private endProcesses(gone: readonly number[], at: number): void {
-    const ids = arrayParameter('bigint', gone)
-    this.add('UPDATE process SET ended_at = $2::bigint WHERE id = ANY($1::bigint[])', [ids, at])
-    this.add('UPDATE worker SET registered = 0 WHERE registered = 1 AND process = ANY($1::bigint[])', [ids])
-  }
-
   private add(text: string, values: readonly unknown[]): void {
     this.writes.push(statement(text, values))
-  }
-
-  /** A statement outside a transaction, where no search path is set: the tables with their schema. */
-  private qualified(text: string): string {
-    const { hasSessions, schema } = this.connections.place
-    return hasSessions
-      ? text
-      : text.replaceAll(
-          /\b(FROM|JOIN) (head|task|lease|schedule|budget|process|journal|event|blob)\b/g,
-          `$1 ${schema}.$2`,
-        )
   }
 }
 
@@ -679,7 +556,3 @@ const noDuties: Duties = { lapsed: [], due: [], orphans: [], budgets: [] }
 const callsOfTurn = 250
 /** After a commit the lock is left alone for this long while others may want it. */
 const pooledFairnessMs = 0.3
-const firstRetryMs = 20
-const longestRetryMs = 1_000
-/** How long the server is asked whether a commit is stored. */
-const outcomeMs = 60_000

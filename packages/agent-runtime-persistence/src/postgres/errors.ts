@@ -17,6 +17,9 @@ export function isPassing(error: unknown): boolean {
   return !(error instanceof RuntimeError) && (isLost(error) || passing.test(codeOf(error)))
 }
 
+/** The code of the error by which a transaction ends that finds a row other than it was decided on. */
+export const rowChanged = 'KU001'
+
 /** Serialization, deadlock, lock and statement timeouts; a statement that was to be prepared in a transaction which failed; another's commit. */
 const passing = /^(?:40001|40P01|55P03|57014|26000|KU002)$/
 
@@ -29,7 +32,7 @@ export function storeErrorOf(cause: unknown, location: string): Error {
     new StoreError(as, `${location}${text}`, { cause })
   if (isLost(cause))
     return error('store_unavailable', ` cannot be reached (${detail}); check the URL and the server`)
-  if (code === 'KU001')
+  if (code === rowChanged)
     return error(
       'store_corrupt',
       `: something else writes these tables (${detail}); stop it, then run verify`,

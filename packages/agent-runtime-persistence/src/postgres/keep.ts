@@ -6,7 +6,7 @@ import type { StoredTables } from '../sqlite/stored-tables.ts'
 import type { Asking } from './asked.ts'
 
 /** Whose rows a process keeps. */
-interface Owners {
+export interface Owners {
   readonly process: number
   /** All processes on lines, which other processes of the store may serve, too; undefined without lines. */
   readonly remote: number | undefined

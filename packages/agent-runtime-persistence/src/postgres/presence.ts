@@ -120,14 +120,14 @@ export class Presence {
   }
 
   /** Asks every now and then who else is there, and who of them is gone. */
-  question(qualified: (text: string) => string, mono: number, now: number): readonly Statement[] {
+  question(mono: number, now: number): readonly Statement[] {
     if (mono < this.careAt) return []
     this.careAt = mono + careMs
     const { process } = this
     const { ttlMs } = this.it
     const held = `EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
       AND classid = (${keyOf(this.connections.place.schema)}::bigint & 4294967295)::oid AND objid = process.id::oid AND granted)`
-    const text = qualified(
+    const text = this.connections.qualified(
       `SELECT id, last_seen_at < $2::bigint, ${this.notifies ? `CASE WHEN process_id = '${REMOTE}' THEN last_seen_at >= $2::bigint ELSE ${held} END` : '(last_seen_at >= $2::bigint)'}
        FROM process WHERE ended_at IS NULL AND id NOT IN ($1::bigint, $3::bigint)`,
     )

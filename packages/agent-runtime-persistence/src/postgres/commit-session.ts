@@ -1,0 +1,64 @@
+import { StoreError } from '@ku0/agent-runtime-core'
+import type { Connections } from './connections.ts'
+import type { Session } from './session.ts'
+
+/** The connection on which a process commits. One that is lost is replaced: while the server cannot be reached, it is tried less and less often. */
+export class CommitSession {
+  /** The one that is used. It may be lost. */
+  session: Session
+  /** After this the server is tried again that could not be reached. */
+  retryMs = 0
+  isClosed = false
+  private readonly connections: Connections
+  private readonly onNew: () => void
+  private failure: Error | undefined
+
+  /** `onNew`: it was replaced, so it holds nothing of what the lost one held. */
+  constructor(connections: Connections, session: Session, onNew: () => void) {
+    this.connections = connections
+    this.session = session
+    this.onNew = onNew
+  }
+
+  get isLost(): boolean {
+    return this.session.lost !== undefined
+  }
+
+  /** True once there is a connection. */
+  async connect(): Promise<boolean> {
+    if (!this.isLost) return true
+    try {
+      this.session = await this.connections.open('commit')
+      this.onNew()
+      this.retryMs = 0
+      return true
+    } catch (error) {
+      this.failed(error)
+      this.retryMs = Math.min(longestRetryMs, Math.max(firstRetryMs, this.retryMs * 2))
+      return false
+    }
+  }
+
+  /** Why no transaction could begin: callers who wait for too long are told. */
+  failed(error: unknown): void {
+    this.failure = error as Error
+  }
+
+  refusal(waitedMs: number): Error {
+    const { location } = this.connections.place
+    const cause = this.failure
+    if (!this.isLost || cause === undefined)
+      return new StoreError(
+        'store_busy',
+        `${location} was held by another process for ${waitedMs} ms; try again`,
+      )
+    return new StoreError(
+      'store_unavailable',
+      `${location} could not be reached for ${waitedMs} ms (${cause.message}); check the server, then try again`,
+      { cause },
+    )
+  }
+}
+
+const firstRetryMs = 20
+const longestRetryMs = 1_000

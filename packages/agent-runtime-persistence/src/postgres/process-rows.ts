@@ -1,0 +1,39 @@
+import { lineKey } from '../sqlite/line-key.ts'
+import type { Statement } from './batch.ts'
+import { arrayParameter } from './parameters.ts'
+import { statement } from './write.ts'
+
+/** These processes live. */
+export function livingProcesses(ids: readonly number[], at: number): Statement {
+  return statement('UPDATE process SET last_seen_at = $2::bigint WHERE id = ANY($1::bigint[])', [
+    arrayParameter('bigint', ids),
+    at,
+  ])
+}
+
+/** These processes, and their workers, are registered no more. */
+export function endedProcesses(ids: readonly number[], at: number): readonly Statement[] {
+  const list = arrayParameter('bigint', ids)
+  return [
+    statement('UPDATE process SET ended_at = $2::bigint WHERE id = ANY($1::bigint[])', [list, at]),
+    statement('UPDATE worker SET registered = 0 WHERE registered = 1 AND process = ANY($1::bigint[])', [
+      list,
+    ]),
+  ]
+}
+
+/** What is kept of a line. */
+export function keptLine(line: string, record: string): Statement {
+  return statement(
+    'INSERT INTO meta VALUES ($1::text, $2::text) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+    [lineKey(line), record],
+  )
+}
+
+/** The lines are forgotten that were last written before a moment. */
+export function droppedLines(before: number): Statement {
+  return statement(
+    "DELETE FROM meta WHERE key LIKE 'line:%' AND (value::jsonb ->> 'at')::bigint < $1::bigint",
+    [before],
+  )
+}
