@@ -92,6 +92,7 @@ export const sections: readonly Section[] = [
       page('docs/semantics.md', 'Every rule'),
       page('docs/reliability.md', 'Every fault'),
       page('docs/proof.md', 'The test of each rule'),
+      page('docs/paper.md', 'The scheduler paper'),
       page('docs/simulation.md', 'The simulation'),
       page('docs/ARCHITECTURE.md', 'Architecture'),
       page('docs/STYLE.md', 'Style'),

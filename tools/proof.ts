@@ -26,7 +26,7 @@ const workspace = resolve(import.meta.dirname, '..')
 const target = 'docs/proof.md'
 
 /** In the order in which the page has them; others follow. */
-const order = ['guarantees', 'semantics', 'reliability']
+const order = ['guarantees', 'semantics', 'reliability', 'client-and-worker', 'paper']
 
 /** The pages whose rules have tests. */
 export const provenPages: readonly string[] = globSync('docs/proof/*.json', { cwd: workspace })

@@ -33,6 +33,7 @@ const references = [
   'docs/decisions/*.md',
   'docs/glossary.md',
   'docs/guarantees.md',
+  'docs/paper.md',
   'docs/reliability.md',
   'docs/semantics.md',
   'docs/simulation.md',

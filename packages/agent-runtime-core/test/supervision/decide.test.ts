@@ -69,6 +69,28 @@ describe('the decision of a supervisor about the end of a child', () => {
     expect(decideRestart({ ...failed, maxRestarts: 0 })).toEqual({ as: 'escalate', times: [1_000] })
   })
 
+  test('14.2 the trees of the paper: the pipeline takes the supervisor along, an agent takes nobody', () => {
+    const application: RestartCase = {
+      ...failed,
+      strategy: 'rest_for_one',
+      maxRestarts: 10,
+      children: ['registry', 'evaluator', 'scheduler', 'pipeline', 'supervisor'].map((id) => child(id)),
+    }
+    const afterPipeline = decideRestart({ ...application, ended: 'pipeline' })
+    expect(afterPipeline).toMatchObject({ stop: ['supervisor'], start: ['pipeline', 'supervisor'] })
+    const afterRegistry = decideRestart({ ...application, ended: 'registry' })
+    expect(afterRegistry).toMatchObject({
+      stop: ['supervisor', 'pipeline', 'scheduler', 'evaluator'],
+      start: ['registry', 'evaluator', 'scheduler', 'pipeline', 'supervisor'],
+    })
+    const often = { ...application, ended: 'registry', now: 60_000 }
+    expect(decideRestart({ ...often, times: Array.from({ length: 9 }, () => 0) }).as).toBe('restart')
+    expect(decideRestart({ ...often, times: Array.from({ length: 10 }, () => 0) }).as).toBe('escalate')
+
+    const pool = { ...failed, children: ['agent-1', 'agent-2', 'agent-3'].map((id) => child(id)) }
+    expect(decideRestart({ ...pool, ended: 'agent-2' })).toMatchObject({ stop: [], start: ['agent-2'] })
+  })
+
   test('a child that it does not have changes nothing', () => {
     expect(decideRestart({ ...failed, ended: 'nobody' })).toEqual({ as: 'leave' })
   })
