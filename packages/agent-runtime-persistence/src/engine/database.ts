@@ -38,7 +38,7 @@ export interface Database {
   readonly pollMs: number
   /** A transaction that could not begin is left alone for so many ms at least. */
   readonly busyMs: number
-  /** So many tasks of a stream are read at once while this process is alone: they are kept until they are claimed. */
+  /** So many tasks of a stream are read at once at the most, as they are while this process is alone: they are kept until they are claimed. */
   readonly readAhead: number
   /** So many calls share a flush at the most. */
   readonly maxCalls: number

@@ -16,6 +16,7 @@ import type { Credit, Flushed } from './flush.ts'
 import { HeldLeases } from './held-leases.ts'
 import { LineAnswers, type LineCall } from './line-answers.ts'
 import { Publisher } from './publisher.ts'
+import { ReadAhead } from './read-ahead.ts'
 import { SentFlushes, type SentFlush } from './sent-flushes.ts'
 import { got, type Steps } from './steps.ts'
 import { transact } from './transaction.ts'
@@ -46,6 +47,7 @@ export class Engine {
   private readonly setting: EngineSetting
   private readonly db: Database
   private readonly cache: Cache
+  private readonly ahead: ReadAhead
   private readonly around: Surroundings
   private readonly draft = new TurnDraft()
   private readonly due: Due
@@ -73,6 +75,7 @@ export class Engine {
     this.setting = setting
     const { config, environment, chain } = setting
     this.cache = new Cache(db.process, db.remote, db.readAhead * 2)
+    this.ahead = new ReadAhead(db.readAhead)
     this.lines = new LineAnswers(db)
     this.around = {
       config,
@@ -366,7 +369,7 @@ export class Engine {
       abandoned: held.lapsed,
       gone: db.gone,
       demand: this.demand,
-      readAhead: db.others > 0 ? 8 : db.readAhead,
+      readAhead: db.others > 0 ? this.ahead.size : db.readAhead,
     })
     if (end.as === 'busy') {
       this.claimable ||= wasClaimable
@@ -375,13 +378,13 @@ export class Engine {
     if (end.as === 'sent') {
       const { flushed, foreign, sent } = end
       const it = { flushed, foreign, batch, mono, held: new Map(cache.running) }
-      this.taken(flushed)
+      this.taken(flushed, foreign)
       this.sent.add(it, sent)
       return 'sent'
     }
     this.busySince = undefined
     if (end.as === 'committed') {
-      this.taken(end.flushed)
+      this.taken(end.flushed, end.foreign)
       yield* this.told({ flushed: end.flushed, foreign: end.foreign, batch, mono })
       return 'committed'
     }
@@ -398,7 +401,8 @@ export class Engine {
   }
 
   /** What was decided is what the next flush builds on. */
-  private taken(flushed: Flushed): void {
+  private taken(flushed: Flushed, foreign: boolean): void {
+    this.ahead.claimed(flushed.claims.length, foreign)
     this.cache.absorb(flushed.ws)
     this.hand(flushed, 1)
   }

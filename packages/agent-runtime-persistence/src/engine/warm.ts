@@ -24,8 +24,8 @@ interface Warming {
 /** Fills a cache that has lost what another process may have changed. Runs in a transaction. */
 export function* warm(cache: Cache, db: Database, it: Warming): Steps<void> {
   const { shares } = it.config
-  const removed = yield* got(db.clientsRemoved())
-  const isFresh = it.since === undefined || (shares !== undefined && removed !== cache.clientsRemoved)
+  const removed = shares === undefined ? cache.clientsRemoved : yield* got(db.clientsRemoved())
+  const isFresh = it.since === undefined || removed !== cache.clientsRemoved
   const since = isFresh ? undefined : it.since
   const kept = yield* got(db.keep({ since, shares: shares !== undefined, held: cache.running }))
   if (since === undefined || kept.touched === undefined) cache.clear(since !== undefined)

@@ -146,7 +146,7 @@ export function turnMs(others: number): number {
 const longestMs = 200
 const roundMs = 400
 /** So long a process that has nothing to write keeps its turn. */
-const lingerMs = 2
+const lingerMs = 4
 /** So long the turn is waited for. */
 const patienceMs = 2_000
 /** So long a holder that stood still is not waited for again. */

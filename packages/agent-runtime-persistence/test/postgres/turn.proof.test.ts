@@ -110,7 +110,7 @@ test('a turn ends with the commits that are under way when somebody waits who hu
   await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
 })
 
-test('a turn in which nothing is written for 2 ms ends', async () => {
+test('a turn in which nothing is written for 4 ms ends', async () => {
   const { clock, session, client, turn, sends } = await given()
   expect(await sends()).toBe(false)
   turn.rests(session)
@@ -120,7 +120,7 @@ test('a turn in which nothing is written for 2 ms ends', async () => {
   clock.advanceBy(10)
   expect(await sends()).toBe(false)
   turn.rests(session)
-  clock.advanceBy(2)
+  clock.advanceBy(4)
   expect(turn.isOn).toBe(false)
   await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
 })
