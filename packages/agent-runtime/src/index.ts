@@ -124,6 +124,7 @@ export {
   defineSupervisor,
   type SupervisedTasks,
   type SupervisorDefinition,
+  type SupervisorOutput,
 } from './supervision/define-supervisor.ts'
 export type {
   ChildCounts,

@@ -38,7 +38,7 @@ import { feedbackOf, requestApproval } from './wait/approvals.ts'
 import { type BranchCaller, runBranches } from './branch/branches.ts'
 import { saveCheckpoint } from './checkpoint.ts'
 import { callChild, type ChildCaller, spawnChild } from './child/children.ts'
-import { type FirstChild, supervise } from './child/supervise.ts'
+import { type FirstChild, outputsOf, supervise } from './child/supervise.ts'
 import { exec } from './exec/exec.ts'
 import { failureIn } from './failure.ts'
 import { runPipeline, type StageTask } from './pipeline/run-pipeline.ts'
@@ -278,8 +278,16 @@ export class HandlerContext implements TaskContext {
   }
 
   /** For supervisors: see {@link supervise}. */
-  supervise(terms: SupervisorTerms, children: readonly FirstChild[]): Promise<void> {
+  supervise(
+    terms: SupervisorTerms,
+    children: readonly FirstChild[],
+  ): Promise<ReadonlyMap<string, ChildTask>> {
     return supervise(this.#spawning('supervise'), terms, children)
+  }
+
+  /** For supervisors: see {@link outputsOf}. */
+  outputsOf(children: ReadonlyMap<string, ChildTask>): Promise<Record<string, unknown>> {
+    return outputsOf(this.#attempt.parts, children)
   }
 
   /** For the runtime's own task types: whether an earlier pass spawned this child. */

@@ -3,6 +3,7 @@ import {
   childRestarts,
   ConfigError,
   type ConfigProblem,
+  flagRule,
   isOneOf,
   isRecord,
   problemsIn,
@@ -41,37 +42,55 @@ export interface DefinedChild<Task extends TaskDefinition, Input> {
   readonly options?: NodeOptions | undefined
 }
 
+/** The output of a supervisor: the results of the children that completed, by id, or `null`. */
+export type SupervisorOutput<Tasks extends SupervisedTasks, Results extends boolean> = Results extends true
+  ? {
+      readonly [K in keyof Tasks]?: Tasks[K] extends TaskDefinition<string, infer _, infer Output>
+        ? Output
+        : never
+    }
+  : null
+
 export interface SupervisorDefinition<
   Type extends string,
   Input extends Schema,
   Tasks extends SupervisedTasks,
+  Results extends boolean = false,
 >
   extends
     Omit<TaskDefinitionOptions<Type, Input, undefined>, 'output' | 'signals' | 'approvals' | 'emits'>,
     SupervisorSettings {
   /** By id, in the order in which they start; a child may be a supervisor itself. */
   readonly children?: { readonly [K in keyof Tasks]: DefinedChild<Tasks[K], OutputOf<Input>> } | undefined
+  /**
+   * `true`: the task gives the results of `children` by id, without those that were canceled or, being `temporary`, failed. By default it
+   * gives `null`. The results count as one output of the task.
+   */
+  readonly results?: Results | undefined
 }
 
 /**
  * Defines a supervisor as a task type: it is submitted like any other task, starts its children, and waits without a slot. A child that
  * fails is started again in the commit of its failure, with all that it had recorded; too many restarts fail the supervisor, and the one
- * above it decides. The task gives `null` when no child is left. Throws `ConfigError` naming every field that is wrong. Source:
+ * above it decides. The task is done when no child is left, and gives `null`, or with `results` what its children gave. Throws `ConfigError` naming every field that is wrong. Source:
  * `docs/supervision.md`; `docs/semantics.md 14.1, 14.2`.
  */
 export function defineSupervisor<
   const Type extends string,
   Input extends Schema,
   Tasks extends SupervisedTasks = Readonly<Record<never, TaskDefinition>>,
->(definition: SupervisorDefinition<Type, Input, Tasks>): TaskDefinition<Type, InputOf<Input>, null> {
+  const Results extends boolean = false,
+>(
+  definition: SupervisorDefinition<Type, Input, Tasks, Results>,
+): TaskDefinition<Type, InputOf<Input>, SupervisorOutput<Tasks, Results>> {
   if (!isRecord(definition)) {
     const allowed = 'an object with type, input, children, strategy and the other options of defineTask'
     throw new ConfigError([{ path: 'supervisor', allowed, given: definition }])
   }
-  const { children, strategy, maxRestarts, periodMs, endsWith, ...options } =
-    definition as SupervisorDefinition<Type, Input, Tasks>
+  const { children, strategy, maxRestarts, periodMs, endsWith, results, ...options } =
+    definition as SupervisorDefinition<Type, Input, Tasks, Results>
   const problems = [
-    ...problemsIn(withoutUndefined({ strategy, maxRestarts, periodMs, endsWith }), settingRules),
+    ...problemsIn(withoutUndefined({ strategy, maxRestarts, periodMs, endsWith, results }), settingRules),
     ...childrenProblems(children),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
@@ -94,10 +113,14 @@ export function defineSupervisor<
           options: given,
         }),
       )
-      await (ctx as unknown as HandlerContext).supervise(terms, first)
-      return null
+      const host = ctx as unknown as HandlerContext
+      const ended = await host.supervise(terms, first)
+      if (results !== true) return null
+      // A fork starts its children anew, so its results are another step.
+      const [[, { taskId }] = ['', { taskId: '' }]] = ended
+      return ctx.step(`results of ${taskId} and after`, () => host.outputsOf(ended))
     },
-  )
+  ) as TaskDefinition<Type, InputOf<Input>, SupervisorOutput<Tasks, Results>>
 }
 
 function childrenProblems(children: unknown): readonly ConfigProblem[] {
@@ -113,11 +136,12 @@ function childrenProblems(children: unknown): readonly ConfigProblem[] {
   })
 }
 
-const settingRules: Rules<SupervisorSettings> = {
+const settingRules: Rules<SupervisorSettings & { readonly results?: boolean }> = {
   strategy: isOneOf(supervisionStrategies),
   maxRestarts: wholeNumber(0, 1_000),
   periodMs: wholeNumber(1, 1e12),
   endsWith: isOneOf(supervisorEnds),
+  results: flagRule,
 }
 const { idempotencyKey: _, client: __, taskId: ___, agreement: ____, ...nodeRules } = submitRules
 const childRules: Rules<DefinedChild<TaskDefinition, never>> = {

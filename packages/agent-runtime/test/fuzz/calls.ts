@@ -186,6 +186,7 @@ const supervisor = fields({
   maxRestarts: count,
   periodMs: count,
   endsWith: mostly(values('children', 'cancel')),
+  results: flag,
   children: fields({ a: supervised, b: supervised }),
 })
 const stageOf = fields(

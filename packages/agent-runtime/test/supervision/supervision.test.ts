@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { defineSupervisor, defineTask } from '../../src/index.ts'
-import { createTestRuntime } from '../../src/testing/index.ts'
+import { createTestRuntime, sweepCrashes } from '../../src/testing/index.ts'
 import { gate } from '../virtual-runtime.ts'
 
 /** Tasks that fail as often as they are told, each with a step that counts its runs. */
@@ -203,8 +203,56 @@ describe('supervisors', () => {
     }
   })
 
+  test('14.2 give the results of the children that completed, if they are asked to', async () => {
+    const { task } = counted()
+    const stuck = defineTask({ type: 'stuck', input: z.undefined() }, (ctx) => ctx.waitForSignal('never'))
+    const team = defineSupervisor({
+      type: 'team',
+      input: z.number(),
+      results: true,
+      children: {
+        second: { task, input: (fails) => fails },
+        first: { task, input: () => 0 },
+        broken: { task, input: () => 9, restart: 'temporary' },
+        stopped: { task: stuck },
+      },
+    })
+    const caller = defineTask({ type: 'caller', input: z.number() }, async (ctx, fails) => {
+      const { first = 0, second = 0, ...others } = await ctx.call('team', team, fails)
+      return { sum: first + second, others }
+    })
+    await using it = await createTestRuntime({ tasks: [caller, team, task, stuck] })
+    const receipt = await it.runtime.submit(caller, 2)
+    await it.settle()
+    const [{ taskId: teamId } = { taskId: '' }] = (await it.runtime.list({ parent: receipt.taskId })).tasks
+    await it.runtime.supervisors.stop(teamId, 'stopped')
+    // Three attempts of one, one of the other.
+    expect(await it.result(receipt)).toEqual({ sum: 4, others: {} })
+  })
+
+  test('14.2 give the same results after a crash at any commit', async () => {
+    const flaky = defineTask({ type: 'flaky', input: z.number() }, async (ctx, fails) => {
+      const given = await ctx.step('once', () => fails * 10)
+      if (ctx.failure?.kind === 'error' || fails === 0) return given
+      throw new Error('broken')
+    })
+    const team = defineSupervisor({
+      type: 'team',
+      input: z.null(),
+      results: true,
+      strategy: 'rest_for_one',
+      children: { a: { task: flaky, input: () => 1 }, b: { task: flaky, input: () => 0 } },
+    })
+    await sweepCrashes({
+      tasks: [flaky, team],
+      script: (life) => life.run(team, null),
+      check: (_, result) => expect(result).toEqual({ a: 10, b: 0 }),
+    })
+  })
+
   test.each([
     [{ strategy: 'all' }, 'strategy'],
+    [{ results: 'all' }, 'results'],
     [{ maxRestarts: -1 }, 'maxRestarts'],
     [{ periodMs: 0 }, 'periodMs'],
     [{ children: { 1: {} } }, "child '1'"],

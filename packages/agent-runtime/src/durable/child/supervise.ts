@@ -7,7 +7,8 @@ import {
   type SupervisorTerms,
 } from '@ku0/agent-runtime-core'
 import type { TaskType } from '../../api/task-type.ts'
-import type { SpawnOptions } from '../../api/task-context.ts'
+import type { ChildTask, SpawnOptions } from '../../api/task-context.ts'
+import type { HostParts } from '../host.ts'
 import { refused } from '../pass/answer.ts'
 import { guarded } from '../pass/guarded.ts'
 import { awaitRecord } from '../wait/wait-calls.ts'
@@ -24,13 +25,13 @@ export interface FirstChild {
 
 /**
  * The task becomes a supervisor: its wait is opened before it has a child, so that none is ever without one; then it starts its children in
- * order, and waits without a slot. What follows is up to the store. Source: `docs/semantics.md 14.2`.
+ * order, and waits without a slot. What follows is up to the store. Returns those children once none is left. Source: `docs/semantics.md 14.2`.
  */
 export async function supervise(
   caller: ChildCaller,
   terms: SupervisorTerms,
   children: readonly FirstChild[],
-): Promise<void> {
+): Promise<ReadonlyMap<string, ChildTask>> {
   const { pass, scope } = caller
   const { memos } = pass
   // The terms of the first pass stay.
@@ -44,9 +45,26 @@ export async function supervise(
     const open = { kind: 'suspend', leaseId: claim.leaseId, waits: [wait], stay: true } as const
     await pass.gate.during(() => guarded(scope, () => lease.write(open)))
   }
-  for (const { id, restart, task, input, options } of children)
-    await superviseChild(caller, supervisedKey({ id, restart }), task, input, options)
+  const started = new Map<string, ChildTask>()
+  for (const { id, restart, task, input, options } of children) {
+    const child = await superviseChild(caller, supervisedKey({ id, restart }), task, input, options)
+    started.set(id, child as ChildTask)
+  }
   await untilDone(caller, key)
+  return started
+}
+
+/** The outputs of the children that completed, by id. Source: `docs/semantics.md 14.2`. */
+export async function outputsOf(
+  { store, values }: Pick<HostParts, 'store' | 'values'>,
+  children: ReadonlyMap<string, ChildTask>,
+): Promise<Record<string, unknown>> {
+  const outputs: [string, unknown][] = []
+  for (const [id, { taskId }] of children) {
+    const record = await store.read({ kind: 'task', taskId })
+    if (record?.state === 'completed') outputs.push([id, values.decode(record.output)])
+  }
+  return Object.fromEntries(outputs)
 }
 
 function untilDone({ pass, scope, callee }: ChildCaller, key: string): Promise<void> {
