@@ -25,6 +25,12 @@ const model = (name: string) => ['packages/agent-runtime-persistence/test/model/
 /** By the invariant or rule that each breaks. Source: `docs/reliability.md`. */
 export const mutants: readonly Mutant[] = [
   {
+    name: '8.6 a report of the same progress keeps the time of the first one',
+    file: `${persistence}sqlite/apply.ts`,
+    edits: [[' ||\n    before.progressAt !== row.progressAt', '']],
+    killedBy: conformance('handlers', '8.6'),
+  },
+  {
     name: '6.6 a child is deleted before its parent',
     file: `${core}retention/retention.ts`,
     edits: [["  if (row.parent !== null && !isGone(row.parent)) return 'has_parent'\n", '']],

@@ -10,7 +10,7 @@ export const caring: readonly CommandEntry[] = [
   {
     name: 'check',
     about: 'look for tasks that are stuck, for monitoring',
-    details: `It reports tasks that are queued for over 5 minutes, that run for over 15 minutes without an event or output, whose wait is overdue by over a minute, and types
+    details: `It reports tasks that are queued for over 5 minutes, that run for over 15 minutes without an event, output or a report of progress, whose wait is overdue by over a minute, and types
 that no worker runs. Each comes with the reason that explain gives. watchdog in the configuration file has other limits, also for single types.`,
     options: [
       {

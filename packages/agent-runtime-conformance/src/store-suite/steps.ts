@@ -223,10 +223,24 @@ export function steps({ rule, timed, expect }: Suite): void {
     const claim = await scene.running()
     for (const progress of ['0.25', '{"done":5,"of":9}'])
       expect(await scene.write({ kind: 'progress', leaseId: claim.leaseId, progress })).toBe('ok')
-    expect(await scene.read({ kind: 'leases', taskId: claim.taskId })).toMatchObject([
-      { progress: { done: 5, of: 9 } },
-    ])
+    const [lease] = await scene.read({ kind: 'leases', taskId: claim.taskId })
+    expect(lease?.progress).toEqual({ done: 5, of: 9 })
+    expect(typeof lease?.progressAt).toBe('number')
     expect(await scene.eventTypes(claim.taskId)).toEqual(['task.queued', 'task.started'])
+  })
+
+  timed('8.6 a report of progress has its time, whether or not its value is a new one', async (scene) => {
+    const claim = await scene.running()
+    const report = () => scene.write({ kind: 'progress', leaseId: claim.leaseId, progress: '0.5' })
+    const [lease] = await scene.read({ kind: 'leases', taskId: claim.taskId })
+    expect(lease?.progressAt).toBe(undefined)
+    for (const after of [1_000, 2_000]) {
+      await scene.pass(after)
+      expect(await report()).toBe('ok')
+      expect(await scene.read({ kind: 'leases', taskId: claim.taskId })).toMatchObject([
+        { progress: 0.5, progressAt: scene.now },
+      ])
+    }
   })
 
   rule('12.0 a pass is checkpointed from its checkpoint to the end of its next step', async (scene) => {

@@ -21,4 +21,6 @@ export interface LeaseRow {
   readonly abortAcknowledgedAt: number | null
   readonly abortGraceExpiredAt: number | null
   readonly progress: string | null
+  /** When the progress was reported; null before the first report. */
+  readonly progressAt: number | null
 }

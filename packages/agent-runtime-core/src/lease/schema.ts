@@ -25,6 +25,8 @@ export const ExecutionLease = z.strictObject({
   endReason: z.enum(leaseEndReasons).optional(),
   /** The handler's last report through `ctx.heartbeat`. */
   progress: z.unknown().optional(),
+  /** When that report was made. */
+  progressAt: z.number().optional(),
   /** The physical stop behind a cancellation, apart from the logical state. Source: `docs/semantics.md` C3. */
   abort: z
     .strictObject({

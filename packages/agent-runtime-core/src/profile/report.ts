@@ -20,7 +20,7 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
   const elapsedMs = ws.now.leaseAt - lease.acquiredAt
   const usage = used(ws, live, it, elapsedMs)
   ws.putUsage(usage)
-  if (it.progress !== undefined) ws.putLease({ ...lease, progress: it.progress })
+  if (it.progress !== undefined) ws.putLease({ ...lease, progress: it.progress, progressAt: ws.now.leaseAt })
   const rest = leftOf(ws, usage)
   const over = sharedExcess(ws, usage)
   const own = { cpuTimeUs: usage.computeUs, memoryBytes: usage.memoryBytes, durationMs: elapsedMs }

@@ -28,6 +28,7 @@ export function grantLease(
     abortAcknowledgedAt: null,
     abortGraceExpiredAt: null,
     progress: null,
+    progressAt: null,
   }
   ws.putLease(lease)
   ws.count('running')

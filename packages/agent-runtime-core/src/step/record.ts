@@ -137,6 +137,6 @@ export function appendOutput(ws: WorkingSet, it: Writes['appendOutput']['fields'
 export function progress(ws: WorkingSet, it: { leaseId: string; progress: string }): Fenced {
   const live = held(ws, it.leaseId)
   if (live === undefined) return 'stale'
-  ws.putLease({ ...live.lease, progress: it.progress })
+  ws.putLease({ ...live.lease, progress: it.progress, progressAt: ws.now.leaseAt })
   return 'ok'
 }

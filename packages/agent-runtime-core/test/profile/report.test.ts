@@ -51,7 +51,7 @@ describe('the reports of a lease (docs/semantics.md 10.7)', () => {
         reportedAt: now.leaseAt,
       }),
     )
-    expect(ws.lease(3)).toStrictEqual({ ...lease, progress: '0.5' })
+    expect(ws.lease(3)).toStrictEqual({ ...lease, progress: '0.5', progressAt: ws.now.leaseAt })
     expect(ws.events).toEqual([])
   })
 

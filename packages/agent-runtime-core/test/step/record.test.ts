@@ -251,6 +251,6 @@ test('output is numbered on from what there is, call by call (docs/semantics.md 
 test('progress is kept with the lease, and is no event', () => {
   const ws = running()
   expect(progress(ws, { leaseId, progress: '0.5' })).toBe('ok')
-  expect([ws.lease(3), ws.events]).toEqual([{ ...lease, progress: '0.5' }, []])
+  expect([ws.lease(3), ws.events]).toEqual([{ ...lease, progress: '0.5', progressAt: now.leaseAt }, []])
   expect(progress(ws, { leaseId: gone, progress: '1' })).toBe('stale')
 })

@@ -159,6 +159,7 @@ export const lease: LeaseRow = {
   abortAcknowledgedAt: null,
   abortGraceExpiredAt: null,
   progress: null,
+  progressAt: null,
 }
 
 /** Worker 4 of this process. */

@@ -164,6 +164,7 @@ const heldColumns = [
   'abort_acknowledged_at',
   'abort_grace_expired_at',
   'progress',
+  'progress_at',
 ] as const
 
 /** One that has ended meanwhile is never ended again, nor renewed. */
@@ -212,5 +213,6 @@ function endOf(row: LeaseRow): Row {
     row.abortAcknowledgedAt,
     row.abortGraceExpiredAt,
     row.progress,
+    row.progressAt,
   ]
 }

@@ -401,6 +401,10 @@ CREATE TABLE pipeline (
   log text COLLATE "C" NOT NULL
 );
 `,
+  `
+-- When the holder of a lease last reported its progress.
+ALTER TABLE lease ADD COLUMN progress_at bigint;
+`,
 ]
 
 /** The version this code writes and understands. */

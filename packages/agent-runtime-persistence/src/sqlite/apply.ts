@@ -67,7 +67,7 @@ export function prepareApply(db: Statements) {
     missed: ([, , id]) => endedBefore(id),
   })
   const touchLease = db.prepare(
-    'UPDATE lease SET expires_at = ?, last_heartbeat_at = ?, yield_asked_at = ?, abort_acknowledged_at = ?, abort_grace_expired_at = ?, progress = ? WHERE id = ?',
+    'UPDATE lease SET expires_at = ?, last_heartbeat_at = ?, yield_asked_at = ?, abort_acknowledged_at = ?, abort_grace_expired_at = ?, progress = ?, progress_at = ? WHERE id = ?',
   )
   const newEvents = prepareInsert(db, 'event (task, seq, type, at, data, hash)', bound(6))
   const insertEvent = db.prepare('INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)')
@@ -323,6 +323,7 @@ export function prepareApply(db: Statements) {
         row.abortAcknowledgedAt,
         row.abortGraceExpiredAt,
         row.progress,
+        row.progressAt,
         row.id,
       )
   }
@@ -466,6 +467,7 @@ function isTouched(before: LeaseRow, row: LeaseRow): boolean {
     before.yieldAskedAt !== row.yieldAskedAt ||
     before.abortAcknowledgedAt !== row.abortAcknowledgedAt ||
     before.abortGraceExpiredAt !== row.abortGraceExpiredAt ||
-    before.progress !== row.progress
+    before.progress !== row.progress ||
+    before.progressAt !== row.progressAt
   )
 }

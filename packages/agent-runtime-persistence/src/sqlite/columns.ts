@@ -84,6 +84,7 @@ export const columns = {
     'abort_acknowledged_at integer?',
     'abort_grace_expired_at integer?',
     'progress text?',
+    'progress_at integer?',
   ],
   ledger: [
     'client text',

@@ -362,6 +362,7 @@ function leaseOf(row: RowOf<'lease'>): LeaseRow {
     abortAcknowledgedAt: row[14],
     abortGraceExpiredAt: row[15],
     progress: row[16],
+    progressAt: row[17],
   }
 }
 

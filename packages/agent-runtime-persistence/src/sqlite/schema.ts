@@ -427,6 +427,10 @@ CREATE TABLE pipeline (
   log TEXT NOT NULL
 ) STRICT;
 `,
+  // When the holder of a lease last reported its progress.
+  `
+ALTER TABLE lease ADD COLUMN progress_at INTEGER;
+`,
 ]
 
 /** The version this code writes and understands. */

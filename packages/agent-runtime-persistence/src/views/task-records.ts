@@ -219,6 +219,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
       ...(lease.endedAt === null ? {} : { endedAt: lease.endedAt }),
       ...(lease.endReason === null ? {} : { endReason: lease.endReason }),
       ...(lease.progress === null ? {} : { progress: JSON.parse(lease.progress) as unknown }),
+      ...(lease.progressAt === null ? {} : { progressAt: lease.progressAt }),
       ...abort,
     }
   }

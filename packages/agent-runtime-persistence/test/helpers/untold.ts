@@ -26,6 +26,7 @@ export const untold: Readonly<Record<string, readonly string[]>> = {
     'lease.expires_at',
     'lease.last_heartbeat_at',
     'lease.progress',
+    'lease.progress_at',
     'lease.yield_asked_at',
     'usage.data',
   ],

@@ -4,7 +4,7 @@ import type { differencesAmong } from '@ku0/agent-runtime-core'
 export interface StuckLimits {
   /** A task that is due may be queued for so long, in ms; 5 min by default. */
   readonly queuedMs?: number | undefined
-  /** A task may run for so long without an event or an emitted value, in ms; 15 min by default. The progress of a heartbeat does not count. */
+  /** A task may run for so long without an event, an emitted value or a report of its progress, in ms; 15 min by default. */
   readonly runningMs?: number | undefined
   /** A wait may be overdue by so long, in ms; 1 min by default. */
   readonly overdueMs?: number | undefined

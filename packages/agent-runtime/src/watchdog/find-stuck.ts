@@ -102,7 +102,7 @@ async function lateOf(
 /** So many tasks of one type are explained until one is found that is really late. */
 const EXPLAINED = 20
 
-/** Running tasks that have recorded and emitted nothing for too long. */
+/** Running tasks that have recorded, emitted and reported nothing for too long. */
 async function silent(
   client: StuckView,
   limitOf: (type: string) => number,
@@ -112,7 +112,7 @@ async function silent(
   for (const task of await some(client, { states: ['running'] }, MOST)) {
     if (task.state !== 'running' || now - task.startedAt <= limitOf(task.type)) continue
     const { taskId, type } = task
-    let lastAt = task.lease.acquiredAt
+    let lastAt = task.lease.progressAt ?? task.lease.acquiredAt
     for await (const { at } of client.events(taskId, { live: false })) lastAt = Math.max(lastAt, at)
     for await (const item of client.output(taskId, { live: false }))
       if (item.type === 'chunk') lastAt = Math.max(lastAt, item.at)

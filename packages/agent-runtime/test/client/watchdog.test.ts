@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTask, findStuck } from '../../src/index.ts'
+import { defineTask, findStuck, type TaskContext } from '../../src/index.ts'
 import { virtualRuntime } from '../virtual-runtime.ts'
 
 const input = z.null()
@@ -35,6 +35,34 @@ test('8.6 the watchdog reports a stuck task once, while it stays stuck', async (
   expect(found.slice(1)).toEqual([
     expect.stringMatching(/^t talk no worker 1 \d+ no worker runs type talk; start one that runs it$/),
   ])
+})
+
+test('8.6 a task that reports its progress is not stuck, and is so once it falls silent', async () => {
+  const begun = Promise.withResolvers<TaskContext>()
+  const report = defineTask({ type: 'report', input }, (ctx) => {
+    begun.resolve(ctx)
+    return new Promise((_, reject) => {
+      ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason as Error))
+    })
+  })
+  const { runtime, elapse } = await virtualRuntime({
+    tasks: [report],
+    watchdog: { everyMs: minute, runningMs: 2 * minute },
+  })
+  const found: string[] = []
+  runtime.on('task.stuck', ({ data: { what, forMs } }) => {
+    found.push(`${what} ${forMs}`)
+  })
+  await runtime.submit(report, null)
+  const ctx = await begun.promise
+  for (let reports = 0; reports < 4; reports += 1) {
+    await elapse(minute)
+    await ctx.heartbeat({ progress: 0.5 })
+  }
+  await elapse(2 * minute)
+  expect(found).toEqual([])
+  await elapse(minute)
+  expect(found).toEqual([expect.stringMatching(/^running 1800\d\d$/)])
 })
 
 test('8.6 a warning of the log, without the reason, says it where nobody listens', async () => {
