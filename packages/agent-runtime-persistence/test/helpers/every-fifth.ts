@@ -1,20 +1,36 @@
 import type { TestTools } from '@ku0/agent-runtime-conformance'
-import { test } from 'vitest'
+import { describe, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
 
 /**
- * `test` for a suite of the store that is long on its database. The quick tests prove each rule in memory. Among the long tests a landing
- * registers every fifth test, from all sections, and each night all of them; `from` says which fifth.
+ * `describe` and `test` for a suite of the store that is long on its database. The quick tests prove each rule in memory. Among the long tests a
+ * landing registers every fifth test, at least one of each section, and each night all of them; `from` says which fifth.
  */
-export function everyFifth(from: number): TestTools['test'] {
+export function everyFifth(from: number): Pick<TestTools, 'describe' | 'test'> {
   const step = draws(1, 5, 1)
   let count = 0
   const register: TestTools['test'] = test
-  return Object.assign(
-    (title: string, body: () => Promise<void>) => {
-      if (count % step === from % step) register(title, body)
-      count += 1
+  /** The tests of the section that is being registered, and whether it has one. */
+  let section: { readonly tests: (() => void)[]; isEmpty: boolean } = { tests: [], isEmpty: true }
+  return {
+    describe: (name, body) => {
+      describe(name, () => {
+        section = { tests: [], isEmpty: true }
+        body()
+        if (section.isEmpty) section.tests[0]?.()
+      })
     },
-    { skip: test.skip },
-  )
+    test: Object.assign(
+      (title: string, body: () => Promise<void>) => {
+        const add = () => register(title, body)
+        section.tests.push(add)
+        if (count % step === from % step) {
+          add()
+          section.isEmpty = false
+        }
+        count += 1
+      },
+      { skip: test.skip },
+    ),
+  }
 }

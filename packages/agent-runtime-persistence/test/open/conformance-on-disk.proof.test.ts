@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { storeSuite } from '@ku0/agent-runtime-conformance'
-import { describe, expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { everyFifth } from '../helpers/every-fifth.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
@@ -14,6 +14,6 @@ storeSuite(
     onTestFinished(() => assertClosedStore(path, opening.config))
     return openStore(`sqlite:${path}`, { ...opening, durability: 'normal' })
   },
-  { describe, test: everyFifth(0), expect },
+  { ...everyFifth(0), expect },
   { digest: nodeDigest },
 )

@@ -1,5 +1,5 @@
 import { storeSuite } from '@ku0/agent-runtime-conformance'
-import { describe, expect, vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { everyFifth } from '../helpers/every-fifth.ts'
 import { emptyPostgresStore, quiet } from '../helpers/postgres-store.ts'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
@@ -10,6 +10,6 @@ vi.setConfig({ testTimeout: 300_000 })
 storeSuite(
   'PostgreSQL',
   ({ config, environment }) => emptyPostgresStore(config, environment),
-  { describe, test: everyFifth(1), expect },
+  { ...everyFifth(1), expect },
   { digest: nodeDigest, quiet },
 )
