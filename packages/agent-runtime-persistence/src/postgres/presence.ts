@@ -94,23 +94,28 @@ export class Presence {
       this.hint()
       void this.showAgain()
     })
-    await session.query(`SELECT pg_advisory_lock(${keyOf(this.connections.place.schema)}, $1::integer)`, [
-      process,
-    ])
-    await session.run(`LISTEN ${this.channel}`)
-    await session.query(this.notifyText, [comeOrGone])
+    try {
+      await session.query(`SELECT pg_advisory_lock(${keyOf(this.connections.place.schema)}, $1::integer)`, [
+        process,
+      ])
+      await session.run(`LISTEN ${this.channel}`)
+      await session.query(this.notifyText, [comeOrGone])
+    } catch (error) {
+      session.drop()
+      throw error
+    }
     this.session = session
   }
 
   /** At once, and until it works: without its lock this process is soon taken for dead. */
   private async showAgain(): Promise<void> {
-    while (!this.isClosed)
+    for (let pauseMs = againMs; !this.isClosed; pauseMs = Math.min(longestAgainMs, pauseMs * 2))
       try {
         await this.show(this.process)
         if (this.isClosed) await this.session?.end()
         return
       } catch {
-        await this.connections.pause(againMs)
+        await this.connections.pause(pauseMs)
       }
   }
 
@@ -175,6 +180,7 @@ const suspectMs = 250
 /** So long the others have to take their locks again after a restart of the server. */
 const unsureMs = 5_000
 const againMs = 50
+const longestAgainMs = 500
 /** How often the server is asked by a process that hears, or is alone; and by one that does not hear others. */
 const heardPollMs = 1_000
 const deafPollMs = 50

@@ -59,6 +59,7 @@ export class UnderWay {
     if (!isLost(error)) {
       // A transaction that fails in the middle is still open there.
       this.isBroken = true
+      this.it.link.failed(error)
       // What no second try mends.
       throw codeOf(error) === rowChanged ? storeErrorOf(error, this.it.connections.place.location) : error
     }

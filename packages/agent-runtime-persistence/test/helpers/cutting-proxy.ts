@@ -11,11 +11,13 @@ export type Cut = 'before the commit' | 'after the commit'
 export class CuttingProxy {
   /** Of the server, through this proxy. */
   readonly url: string
-  /** Of the server itself. */
-  readonly target: string
+  /** Of the server itself: where new connections lead to. */
+  target: string
   cuts = 0
   /** How often something came from a client. */
   trips = 0
+  /** How many connections came from clients. */
+  connections = 0
   /** New connections are refused. */
   isDown = false
   private next: Cut | undefined
@@ -33,8 +35,10 @@ export class CuttingProxy {
   }
 
   static async start(target: string): Promise<CuttingProxy> {
-    const { hostname, port } = new URL(target)
-    const server = createServer((client) => proxy.relay(client, connect(Number(port || 5432), hostname)))
+    const server = createServer((client) => {
+      const { hostname, port } = new URL(proxy.target)
+      proxy.relay(client, connect(Number(port || 5432), hostname))
+    })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const proxy = new CuttingProxy(server, target)
@@ -76,6 +80,7 @@ export class CuttingProxy {
   }
 
   private relay(client: Socket, server: Socket): void {
+    this.connections += 1
     if (this.isDown) {
       client.destroy()
       server.destroy()

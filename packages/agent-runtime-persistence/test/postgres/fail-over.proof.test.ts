@@ -1,0 +1,162 @@
+import type { ExecutionStore } from '@ku0/agent-runtime-core'
+import { Client } from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore, verifyStore } from '../../src/index.ts'
+import { startPostgres, type StartedPostgres } from '../../../agent-gym/src/place/postgres-server.ts'
+import { CuttingProxy } from '../helpers/cutting-proxy.ts'
+
+const config = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000 }
+
+/** A primary, a standby that follows it without being waited for, and the one address by which programs reach whichever is in charge. */
+interface Pair {
+  readonly primary: StartedPostgres
+  readonly standby: StartedPostgres
+  readonly address: CuttingProxy
+  /** The standby hears of nothing more. */
+  readonly cutOff: () => void
+  /** Resolves once the standby has all that the primary has. */
+  readonly caughtUp: () => Promise<void>
+  /** How many connections of processes the standby has. */
+  readonly connections: () => Promise<number>
+  /** The address leads to the standby. */
+  readonly move: () => void
+  /** The standby is in charge. */
+  readonly promote: () => Promise<void>
+}
+
+async function newPair(): Promise<Pair> {
+  const primary = await startPostgres({ fsync: false })
+  onTestFinished(primary.stop)
+  const link = await CuttingProxy.start(primary.url)
+  const standby = await primary.standby(Number(new URL(link.url).port))
+  onTestFinished(standby.stop)
+  const address = await CuttingProxy.start(`${primary.url}?schema=shared`)
+  const ask = async (server: StartedPostgres, text: string) => {
+    const client = new Client({ connectionString: server.url })
+    await client.connect()
+    const { rows } = await client.query({ text, rowMode: 'array' })
+    await client.end()
+    return (rows as unknown[][])[0]?.[0]
+  }
+  return {
+    primary,
+    standby,
+    address,
+    cutOff: () => {
+      link.isDown = true
+      link.cutAll()
+    },
+    caughtUp: async () => {
+      const end = String(await ask(primary, 'SELECT pg_current_wal_flush_lsn()'))
+      await expect
+        .poll(() => ask(standby, `SELECT pg_last_wal_replay_lsn() >= '${end}'`), { timeout: 20_000 })
+        .toBe(true)
+    },
+    move: () => {
+      address.target = `${standby.url}?schema=shared`
+      address.cutAll()
+    },
+    connections: async () =>
+      Number(
+        await ask(
+          standby,
+          "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'agent-runtime %'",
+        ),
+      ),
+    promote: async () => {
+      expect(await ask(standby, 'SELECT pg_promote()')).toBe(true)
+    },
+  }
+}
+
+function submit(store: ExecutionStore, key: string) {
+  return store.write({
+    kind: 'submit',
+    tasks: [{ type: 'work', lane: 'normal', input: 'null', idempotencyKey: key }],
+  })
+}
+
+const accepted = [{ accepted: true, deduplicated: false }]
+
+async function open(url: string) {
+  const store = await openStore(url, { config, thread: false })
+  const failures: unknown[] = []
+  store.listen({ failed: (error) => void failures.push(error) })
+  return { store, failures }
+}
+
+test('D20 a fail-over that loses nothing: calls that come meanwhile wait until the standby is promoted, and each happens once', async () => {
+  const pair = await newPair()
+  const { store, failures } = await open(pair.address.url)
+  expect(await submit(store, 'before')).toMatchObject(accepted)
+  await pair.caughtUp()
+  await pair.primary.crash()
+  // The address leads to a server that does not take writes yet.
+  const { connections } = pair.address
+  pair.move()
+  const during = submit(store, 'during')
+  await expect.poll(() => pair.address.connections - connections, { timeout: 10_000 }).toBeGreaterThan(10)
+  expect(await pair.connections()).toBeLessThanOrEqual(3)
+  await pair.promote()
+  expect(await during).toMatchObject(accepted)
+  expect(await submit(store, 'before')).toMatchObject([{ accepted: true, deduplicated: true }])
+  expect(failures).toEqual([])
+  await store.close()
+  expect(await verifyStore(`${pair.standby.url}?schema=shared`)).toMatchObject({ ok: true, tasks: 2 })
+})
+
+test('D20 a promoted standby without the last commits: a process that has seen them stops with store_data_loss', async () => {
+  const pair = await newPair()
+  const { store, failures } = await open(pair.address.url)
+  await submit(store, 'kept')
+  await pair.caughtUp()
+  pair.cutOff()
+  expect(await submit(store, 'lost')).toMatchObject(accepted)
+  await pair.primary.crash()
+  await pair.promote()
+  pair.move()
+  const loss = { code: 'store_data_loss' }
+  await expect(submit(store, 'after')).rejects.toMatchObject(loss)
+  expect(failures).toMatchObject([loss])
+  await expect(submit(store, 'later')).rejects.toMatchObject(loss)
+  await store.close()
+  // Nothing of the refused calls was stored, and a process that starts now goes on with what there is.
+  const next = await open(pair.address.url)
+  expect((await next.store.read({ kind: 'stats' })).totals.submitted).toBe(1)
+  expect(await submit(next.store, 'lost')).toMatchObject(accepted)
+  await next.store.close()
+})
+
+test('D20 a promoted standby that has lost commits and got others since: a process that has seen the lost ones stops with store_data_loss', async () => {
+  const pair = await newPair()
+  const { store, failures } = await open(pair.address.url)
+  await submit(store, 'kept')
+  await pair.caughtUp()
+  pair.cutOff()
+  await submit(store, 'lost')
+  await pair.primary.crash()
+  await pair.promote()
+  const other = await open(`${pair.standby.url}?schema=shared`)
+  for (const key of ['one', 'two', 'three']) await submit(other.store, key)
+  pair.move()
+  await expect(submit(store, 'after')).rejects.toMatchObject({ code: 'store_data_loss' })
+  expect(failures).toMatchObject([{ code: 'store_data_loss' }])
+  expect((await other.store.read({ kind: 'stats' })).totals.submitted).toBe(4)
+  await Promise.all([store.close(), other.store.close()])
+})
+
+test('D20 a promoted standby that never heard of a process: it stops with store_data_loss, also if another has its number now', async () => {
+  const pair = await newPair()
+  await (await open(pair.address.url)).store.close()
+  await pair.caughtUp()
+  pair.cutOff()
+  const { store, failures } = await open(pair.address.url)
+  await pair.primary.crash()
+  await pair.promote()
+  const other = await open(`${pair.standby.url}?schema=shared`)
+  pair.move()
+  await expect(submit(store, 'after')).rejects.toMatchObject({ code: 'store_data_loss' })
+  expect(failures).toMatchObject([{ code: 'store_data_loss' }])
+  expect(await submit(other.store, 'other')).toMatchObject(accepted)
+  await Promise.all([store.close(), other.store.close()])
+})
