@@ -9,12 +9,12 @@ import { draws } from '../../../../tools/draws.ts'
 export function everyFifth(from: number): Pick<TestTools, 'describe' | 'test'> {
   const step = draws(1, 5, 1)
   let count = 0
-  const register: TestTools['test'] = test
+  const [begin, register]: [TestTools['describe'], TestTools['test']] = [describe, test]
   /** The tests of the section that is being registered, and whether it has one. */
   let section: { readonly tests: (() => void)[]; isEmpty: boolean } = { tests: [], isEmpty: true }
   return {
     describe: (name, body) => {
-      describe(name, () => {
+      begin(name, () => {
         section = { tests: [], isEmpty: true }
         body()
         if (section.isEmpty) section.tests[0]?.()
