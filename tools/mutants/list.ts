@@ -868,11 +868,17 @@ export const mutants: readonly Mutant[] = [
     file: `${core}pipeline/log.ts`,
     edits: [
       [
-        '    taken[first.type] = countOf(taken, first.type) + count',
-        '    taken[first.type] = countOf(taken, first.type) + count - 1',
+        '    counts.set(first.type, (counts.get(first.type) ?? 0) + count)',
+        '    counts.set(first.type, (counts.get(first.type) ?? 0) + count - 1)',
       ],
     ],
     killedBy: coreTest('pipeline/stages', 'each event of its types once'),
+  },
+  {
+    name: '13.2 events of a key go to any partition',
+    file: `${core}pipeline/log.ts`,
+    edits: [['partitionFor(keyHashes?.[index] ?? null, nth', 'partitionFor(null, nth']],
+    killedBy: coreTest('pipeline/stages', 'those of a key in order'),
   },
   {
     name: '13.2 a stage that failed ends the stream',

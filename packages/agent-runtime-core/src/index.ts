@@ -107,16 +107,22 @@ export {
   type RestartDecision,
 } from './supervision/decide.ts'
 export { checkStages, type StageViolation, violationsText } from './pipeline/check.ts'
-export type { PipelineRecord, StageRefusal } from './pipeline/operations.ts'
+export type { PipelineRecord, StageRefusal, StageTaskRecord } from './pipeline/operations.ts'
 export {
   type LogRange,
   isPipelineMemo,
+  KEY_HASHES,
+  keyHash,
+  MAX_PARTITIONS,
+  partitionFor,
+  partsOf,
   PIPELINE_KEY,
   type PipelineTerms,
   publicationKey,
   receiptKey,
   STAGE_WAIT_NAME,
   stageKey,
+  type StagePart,
   type StageTerms,
   type StageWait,
   stageWaitIn,

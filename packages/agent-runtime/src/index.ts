@@ -117,6 +117,7 @@ export type {
   PipelineEventsOptions,
   PipelineView,
   PipelineViolation,
+  PublishOptions,
   ReceiveOptions,
 } from './api/pipelines.ts'
 export {

@@ -52,6 +52,7 @@ import {
   type StopOptions,
   type SubmitOptions,
   type PipelineEventsOptions,
+  type PublishOptions,
   type ReceiveOptions,
   type SupervisedOptions,
   type SupervisorSettings,
@@ -108,6 +109,7 @@ interface Given {
   list: ListFilter
   node: NodeOptions
   rateLimit: RateLimit
+  publish: PublishOptions
   receive: ReceiveOptions
   replay: ReplayOptions
   retry: RetryOptions

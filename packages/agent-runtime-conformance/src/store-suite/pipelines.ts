@@ -1,6 +1,7 @@
 import {
   type Claim,
   PIPELINE_KEY,
+  partsOf,
   publicationKey,
   receiptKey,
   type PipelineTerms,
@@ -24,7 +25,13 @@ const chain: PipelineTerms = {
   maxUnread: 3,
 }
 
-/** A pipeline that waits for its stages, and the claim of each. */
+/** Two tasks receive what one publishes, and publish for another. */
+const parted: PipelineTerms = {
+  stages: [stage('a', [], ['x']), { ...stage('b', ['x'], ['y']), partitions: 2 }, stage('c', ['y'], [])],
+  maxUnread: 3,
+}
+
+/** A pipeline that waits for its stages, and the claim of each task of one: `b`, or `b/2` for a partition. */
 interface Line {
   readonly taskId: string
   readonly stages: Readonly<Record<string, Claim>>
@@ -41,9 +48,10 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
     const opened = await scene.write({ kind: 'openPipeline', leaseId, key: PIPELINE_KEY, position: 0, terms })
     expect(opened).toEqual({ fenced: 'ok', as: 'open' })
     const stages: Record<string, Claim> = {}
-    for (const [position, { stage: name }] of terms.stages.entries()) {
+    for (const [position, place] of terms.stages.flatMap(partsOf).entries()) {
+      const key = stageKey(place)
+      const name = place.partition === undefined ? place.stage : `${place.stage}/${place.partition}`
       const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: name })
-      const key = stageKey(name)
       await scene.write({
         kind: 'spawn',
         leaseId,
@@ -65,8 +73,23 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
     if (claim === undefined) throw new Error(`no stage ${name}`)
     return claim
   }
-  const publish = (scene: Scene, { leaseId }: Claim, key: string, type: string, events: readonly string[]) =>
-    scene.write({ kind: 'publish', leaseId, key: publicationKey(type, key, 0), position: 0, type, events })
+  const publish = (
+    scene: Scene,
+    { leaseId }: Claim,
+    key: string,
+    type: string,
+    events: readonly string[],
+    keyHashes?: readonly (number | null)[],
+  ) =>
+    scene.write({
+      kind: 'publish',
+      leaseId,
+      key: publicationKey(type, key, 0),
+      position: 0,
+      type,
+      events,
+      ...(keyHashes === undefined ? {} : { keyHashes }),
+    })
   const receive = (scene: Scene, { leaseId }: Claim, key: string, types: readonly string[], max = 100) =>
     scene.write({ kind: 'receive', leaseId, key: keyOf(types, key), position: 0, types, max })
   /** The task waits, unless that is over already. */
@@ -247,6 +270,119 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
       await scene.cancel(at(line, 'a').taskId)
       expect(await publish(scene, at(line, 'a'), 'p1', 'x', ['1'])).toEqual({ fenced: 'stale' })
       expect(await log(scene, line)).toEqual([])
+    },
+  )
+
+  rule(
+    '13.2 the key of an event decides which partition of a stage receives it; without keys they take turns',
+    async (scene) => {
+      const line = await started(scene, parted)
+      await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2', '3', '4'], [8, 5, 8, null])
+      await publish(scene, at(line, 'b/2'), 'p1', 'y', ['5'])
+      await publish(scene, at(line, 'a'), 'p2', 'x', ['6'])
+      expect((await log(scene, line)).map(([, event]) => event)).toEqual([
+        { data: 1, stage: 'a', type: 'x', keyHash: 8 },
+        { data: 2, stage: 'a', type: 'x', keyHash: 5 },
+        { data: 3, stage: 'a', type: 'x', keyHash: 8 },
+        { data: 4, stage: 'a', type: 'x' },
+        { data: 5, stage: 'b', type: 'y', partition: 2 },
+        { data: 6, stage: 'a', type: 'x' },
+      ])
+      const first = await receive(scene, at(line, 'b/1'), 'r1', ['x'], 2)
+      expect(first).toMatchObject({
+        ranges: [
+          [1, 1],
+          [3, 1],
+        ],
+      })
+      expect(await receive(scene, at(line, 'b/1'), 'r1', ['x'], 2)).toEqual(first)
+      expect(await receive(scene, at(line, 'b/2'), 'r1', ['x'])).toMatchObject({
+        ranges: [
+          [2, 1],
+          [4, 1],
+        ],
+      })
+      expect(await scene.read({ kind: 'pipeline', taskId: at(line, 'b/2').taskId })).toMatchObject({
+        stage: 'b',
+        partition: 2,
+        terms: parted,
+        stages: [
+          { stage: 'a', tasks: [{ taskId: at(line, 'a').taskId, unread: {} }] },
+          {
+            stage: 'b',
+            ended: false,
+            taken: { x: 4 },
+            tasks: [
+              { partition: 1, taskId: at(line, 'b/1').taskId, taken: { x: 2 }, unread: { x: 1 } },
+              { partition: 2, taskId: at(line, 'b/2').taskId, taken: { x: 2 }, unread: {} },
+            ],
+          },
+          { stage: 'c', tasks: [{ unread: { y: 1 } }] },
+        ],
+      })
+    },
+  )
+
+  rule('13.2 only the partition that an event is for goes on, in the commit that has it', async (scene) => {
+    const line = await started(scene, parted)
+    const wait = { for: 'events', types: ['x'] } as const
+    await waits(scene, at(line, 'b/1'), wait)
+    await waits(scene, at(line, 'b/2'), wait)
+    await publish(scene, at(line, 'a'), 'p1', 'x', ['1'], [7])
+    expect(await scene.task(at(line, 'b/1').taskId)).toMatchObject({ state: 'waiting' })
+    expect(await scene.claim()).toMatchObject({ taskId: at(line, 'b/2').taskId })
+  })
+
+  rule('13.2 a publisher is held back by one partition with too many unread events', async (scene) => {
+    const line = await started(scene, parted)
+    await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2', '3', '4'], [1, 1, 1, 0])
+    expect(await publish(scene, at(line, 'a'), 'p2', 'x', ['5'], [0])).toMatchObject({ as: 'no_room' })
+    await waits(scene, at(line, 'a'), { for: 'room', type: 'x' })
+    const { taskId } = at(line, 'a')
+    expect((await scene.read({ kind: 'explain', taskId }))?.summary).toContain(
+      "waits for room for an event of type 'x': partition 2 of stage 'b' has 3 of them to receive, and maxUnread is 3",
+    )
+    await receive(scene, at(line, 'b/1'), 'r1', ['x'])
+    expect(await scene.task(taskId)).toMatchObject({ state: 'waiting' })
+    await receive(scene, at(line, 'b/2'), 'r1', ['x'], 1)
+    expect(await scene.claim()).toMatchObject({ taskId })
+  })
+
+  rule(
+    '13.2 the end of a stream comes to every partition, and all of them have to complete to end their own',
+    async (scene) => {
+      const line = await started(scene, parted)
+      await waits(scene, at(line, 'b/1'), { for: 'events', types: ['x'] })
+      await waits(scene, at(line, 'c'), { for: 'events', types: ['y'] })
+      const { taskId } = at(line, 'c')
+      expect((await scene.read({ kind: 'explain', taskId }))?.summary).toContain(
+        "waits for events of type 'y' from partition 1 of stage 'b', partition 2 of stage 'b', which have not ended",
+      )
+      await finish(scene, at(line, 'a'))
+      const one = await scene.claim()
+      expect(one).toMatchObject({ taskId: at(line, 'b/1').taskId })
+      for (const claim of [one, at(line, 'b/2')]) {
+        expect(await scene.task(taskId)).toMatchObject({ state: 'waiting' })
+        expect(await receive(scene, claim, 'r1', ['x'])).toMatchObject({ as: 'received', ranges: [] })
+        await finish(scene, claim)
+      }
+      const last = await scene.claim()
+      expect(last).toMatchObject({ taskId })
+      expect(await receive(scene, last, 'r1', ['y'])).toMatchObject({ as: 'received', ranges: [] })
+    },
+  )
+
+  rule(
+    '13.2 a partition that failed ends no stream; one that has completed holds nobody back',
+    async (scene) => {
+      const line = await started(scene, parted)
+      await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2', '3'], [0, 0, 0])
+      await waits(scene, at(line, 'a'), { for: 'room', type: 'x' })
+      await finish(scene, at(line, 'b/1'))
+      expect(await scene.claim()).toMatchObject({ taskId: at(line, 'a').taskId })
+      await waits(scene, at(line, 'c'), { for: 'events', types: ['y'] })
+      await scene.settle(at(line, 'b/2'), { as: 'failed', kind: 'error', error: '{"message":"broken"}' })
+      expect(await scene.task(at(line, 'c').taskId)).toMatchObject({ state: 'waiting' })
     },
   )
 }

@@ -29,6 +29,8 @@ export interface PipelineWrites {
       readonly position: number
       readonly type: string
       readonly events: readonly string[]
+      /** By event: the hash of its key, as `keyHash` makes it; null, or absent, for an event without a key. */
+      readonly keyHashes?: readonly (number | null)[] | undefined
     }
     outcome:
       | { readonly fenced: 'ok'; readonly as: 'published' }
@@ -82,8 +84,10 @@ export interface PipelineRecord {
   readonly taskId: string
   /** The task type of the pipeline. */
   readonly type: string
-  /** The stage, if the question was about the task of one. */
+  /** The stage, if the question was about a task of one. */
   readonly stage?: string
+  /** The partition that this task is, in a stage with several. */
+  readonly partition?: number
   readonly terms: PipelineTerms
   /** The sequence of the last event, 0 before the first. */
   readonly seq: number
@@ -92,12 +96,26 @@ export interface PipelineRecord {
   /** In the order of the terms. */
   readonly stages: readonly {
     readonly stage: string
-    /** Absent until it was spawned. */
-    readonly taskId?: string
+    /** Whether all its tasks have completed. */
     readonly ended: boolean
     /** By type: how many events it has received. */
     readonly taken: Readonly<Record<string, number>>
+    /** Its tasks: one, or one for each partition in order. */
+    readonly tasks: readonly StageTaskRecord[]
   }[]
+}
+
+/** A task of a stage, and how far it has come. */
+export interface StageTaskRecord {
+  /** From 1; absent in a stage that is one task. */
+  readonly partition?: number
+  /** Absent until it was spawned. */
+  readonly taskId?: string
+  readonly ended: boolean
+  /** By type: how many events it has received. */
+  readonly taken: Readonly<Record<string, number>>
+  /** By type: how many events it has to receive now; a type of which there are none is absent. */
+  readonly unread: Readonly<Record<string, number>>
 }
 
 export const pipelineOperations: Operations<PipelineWrites> = {

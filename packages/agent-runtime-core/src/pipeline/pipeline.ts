@@ -1,3 +1,4 @@
+import type { Digest } from '../config/environment.ts'
 import { RESERVED } from '../wait/wait.ts'
 
 /** A stage as its pipeline knows it: its name, and the types of events that it may publish and receives. */
@@ -5,6 +6,8 @@ export interface StageTerms {
   readonly stage: string
   readonly publishes: readonly string[]
   readonly subscribes: readonly string[]
+  /** So many tasks run the stage, each for the events of its own keys. Absent: one task for all events. */
+  readonly partitions?: number
 }
 
 /** The terms of a pipeline, fixed when it begins. Source: agent-scheduler-paper Def 6; `docs/semantics.md 13.1, 13.2`. */
@@ -23,15 +26,54 @@ export interface TakenEvents {
   readonly ranges: readonly LogRange[]
 }
 
-/** The key under which a pipeline has the task of a stage. */
-export function stageKey(stage: string): string {
-  return `${STAGE}${stage}`
+/** A task of a stage. */
+export interface StagePart {
+  readonly stage: string
+  /** From 1; absent in a stage that is one task. */
+  readonly partition?: number
 }
 
-/** The stage of such a key; undefined for another child. */
-export function stageIn(key: string): string | undefined {
-  return key.startsWith(STAGE) ? key.slice(STAGE.length) : undefined
+/** The tasks of a stage, in order. */
+export function partsOf({ stage, partitions }: StageTerms): readonly StagePart[] {
+  return partitions === undefined
+    ? [{ stage }]
+    : Array.from({ length: partitions }, (_, at) => ({ stage, partition: at + 1 }))
 }
+
+/** The key under which a pipeline has a task of a stage. */
+export function stageKey({ stage, partition }: StagePart): string {
+  return partition === undefined ? `${STAGE}${stage}` : `${STAGE}${stage}/${partition}`
+}
+
+/** The stage, and the partition, of such a key; undefined for another child. */
+export function stageIn(key: string): StagePart | undefined {
+  if (!key.startsWith(STAGE)) return undefined
+  const [stage = '', partition] = key.slice(STAGE.length).split('/')
+  return partition === undefined ? { stage } : { stage, partition: Number(partition) }
+}
+
+/** Words for a task of a stage. */
+export function stagePartText({ stage, partition }: StagePart): string {
+  return partition === undefined ? `stage '${stage}'` : `partition ${partition} of stage '${stage}'`
+}
+
+/** The hash of the key of an event, 0 to 1023. It tells little of the key, which may be a secret. Source: `docs/semantics.md 13.2`. */
+export function keyHash(digest: Pick<Digest, 'sha256Hex'>, key: string): number {
+  return Number.parseInt(digest.sha256Hex(key).slice(0, 8), 16) % KEY_HASHES
+}
+
+/**
+ * The partition of a stage that an event is for: by the hash of its key, or in turn if it has none. `nth`: how many events of its type came before.
+ * Source: `docs/semantics.md 13.2`.
+ */
+export function partitionFor(hash: number | null, nth: number, partitions: number): number {
+  return ((hash ?? nth) % partitions) + 1
+}
+
+/** There are so many hashes of keys. */
+export const KEY_HASHES = 1_024
+/** A stage has so many partitions at the most. */
+export const MAX_PARTITIONS = 64
 
 /** The thing that a stage waits for: events of one of these types, or room for one of this type. */
 export type StageWait =
@@ -81,7 +123,7 @@ export function isPipelineMemo(key: string): boolean {
 export function pipelineKeyText(key: string): string | undefined {
   if (key === PIPELINE_KEY) return 'the beginning of the pipeline'
   const stage = stageIn(key)
-  if (stage !== undefined) return `stage '${stage}'`
+  if (stage !== undefined) return stagePartText(stage)
   const wait = stageWaitIn(key)
   if (wait?.for === 'room') return `room for an event of type '${wait.type}'`
   if (wait?.for === 'events') return `events of type ${wait.types.map((type) => `'${type}'`).join(' or ')}`

@@ -5,7 +5,7 @@ import { isStageWaitOver } from './standing.ts'
 /** Stages that wait go on, where what they wait for has come by what changed in their pipelines since the last look. Source: `docs/semantics.md 13.2`. */
 export function settlePipelines(ws: WorkingSet): void {
   for (let row = ws.nextPipeline(); row !== undefined; row = ws.nextPipeline())
-    for (const { task } of row.log.stages) if (task !== undefined) wakeStage(ws, task)
+    for (const { task } of row.log.parts) if (task !== undefined) wakeStage(ws, task)
 }
 
 /** One that is parked looks for itself, when it comes to wait again. */

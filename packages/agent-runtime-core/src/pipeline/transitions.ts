@@ -5,9 +5,9 @@ import { memoOf, recordStep } from '../step/record.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 import { checkStages } from './check.ts'
-import { deliveryFor, emptyLog, hasRoom, published, stageOf } from './log.ts'
+import { deliveryFor, emptyLog, hasRoom, partOf, published } from './log.ts'
 import type { PipelineRow } from './row.ts'
-import type { StageTerms, TakenEvents } from './pipeline.ts'
+import type { StagePart, StageTerms, TakenEvents } from './pipeline.ts'
 import type { StageRefusal } from './operations.ts'
 
 /** The task becomes a pipeline. Source: `docs/semantics.md 13.1`. */
@@ -27,23 +27,27 @@ export function openPipeline(ws: WorkingSet, it: Write<'openPipeline'>): Outcome
 export function publish(ws: WorkingSet, it: Write<'publish'>): OutcomeOf<'publish'> {
   const asked = askedBy(ws, it, (stage) => stage.publishes, [it.type])
   if ('fenced' in asked) return asked
-  const { row, stage, memo, attempt } = asked
+  const { row, place, memo, attempt } = asked
   if (memo !== undefined) return { fenced: 'ok', as: 'published' }
   if (!hasRoom(row, it.type)) return { fenced: 'ok', as: 'no_room' }
   const { at } = ws.now
   const taskId = ws.task(row.task)?.explicitId ?? ws.ids.task(row.task)
-  const head = `"stage":${JSON.stringify(stage.stage)},"type":${JSON.stringify(it.type)}}`
-  for (const [index, data] of it.events.entries())
+  const by = place.partition === undefined ? '' : `,"partition":${place.partition}`
+  const names = `"stage":${JSON.stringify(place.stage)},"type":${JSON.stringify(it.type)}${by}`
+  for (const [index, data] of it.events.entries()) {
+    const hash = it.keyHashes?.[index] ?? null
     ws.outputs.push({
       task: row.task,
       taskId,
       seq: row.log.seq + 1 + index,
       attempt,
       at,
-      data: `{"data":${data},${head}`,
+      data: `{"data":${data},${names}${hash === null ? '' : `,"keyHash":${hash}`}}`,
       round: null,
     })
-  ws.putPipeline({ ...row, log: published(row, it.type, it.events.length) })
+  }
+  const { keyHashes } = it
+  ws.putPipeline({ ...row, log: published(row, it.type, { count: it.events.length, keyHashes }) })
   remember(ws, it, `{"count":${it.events.length},"first":${row.log.seq + 1}}`)
   return { fenced: 'ok', as: 'published' }
 }
@@ -52,9 +56,9 @@ export function publish(ws: WorkingSet, it: Write<'publish'>): OutcomeOf<'publis
 export function receive(ws: WorkingSet, it: Write<'receive'>): OutcomeOf<'receive'> {
   const asked = askedBy(ws, it, (stage) => stage.subscribes, it.types)
   if ('fenced' in asked) return asked
-  const { row, stage, memo } = asked
+  const { row, at, memo } = asked
   if (memo !== undefined) return { fenced: 'ok', as: 'received', ...(parseJson(memo) as TakenEvents) }
-  const delivery = deliveryFor(row, stage.stage, it.types, it.max)
+  const delivery = deliveryFor(row, at, it.types, it.max)
   if (delivery.as === 'none') return { fenced: 'ok', as: 'none' }
   const ranges = delivery.as === 'events' ? delivery.ranges : []
   if (delivery.as === 'events') ws.putPipeline({ ...row, log: delivery.log })
@@ -64,7 +68,9 @@ export function receive(ws: WorkingSet, it: Write<'receive'>): OutcomeOf<'receiv
 
 interface Asked {
   readonly row: PipelineRow
-  readonly stage: StageTerms
+  /** The task's place in the log. */
+  readonly at: number
+  readonly place: StagePart
   /** The recorded answer, if it was asked before. */
   readonly memo: string | undefined
   readonly attempt: number
@@ -81,12 +87,13 @@ function askedBy(
   if (live === undefined) return { fenced: 'stale' }
   const { id, parent, attempt } = live.task
   const row = parent === null ? undefined : ws.pipelines.get(parent)
-  const stage = row === undefined ? undefined : stageOf(row, id)
-  if (row === undefined || stage === undefined) return { fenced: 'ok', as: 'unknown_stage' }
+  const part = row === undefined ? undefined : partOf(row, id)
+  if (row === undefined || part === undefined) return { fenced: 'ok', as: 'unknown_stage' }
+  const { at, place, stage } = part
   const allowed = allowedOf(stage)
   const type = types.find((name) => !allowed.includes(name))
   if (type !== undefined) return { fenced: 'ok', as: 'unauthorized', stage: stage.stage, type, allowed }
-  return { row, stage, memo: memoOf(ws, id, it.key), attempt }
+  return { row, at, place, memo: memoOf(ws, id, it.key), attempt }
 }
 
 /** The answer is a step of the task, so that it is found again in each later pass. */

@@ -1,5 +1,5 @@
-import { holdersBack, type PipelineCase } from './log.ts'
-import { pipelineKeyText, stageWaitIn } from './pipeline.ts'
+import { holdersBack, type PipelineCase, publishersOf } from './log.ts'
+import { pipelineKeyText, stagePartText, stageWaitIn } from './pipeline.ts'
 
 /** Words for the wait of a stage: whose events it waits for, or who holds it back. Undefined for another wait. */
 export function stageWaitText(key: string, pipeline: PipelineCase | undefined): string | undefined {
@@ -8,19 +8,20 @@ export function stageWaitText(key: string, pipeline: PipelineCase | undefined): 
   const text = pipelineKeyText(key) ?? ''
   if (pipeline === undefined) return text
   if (wait.for === 'room') {
-    const stages = holdersBack(pipeline, wait.type).map(
-      ({ stage, unread }) => `stage '${stage}' has ${unread} of them to receive`,
-    )
-    return stages.length === 0
-      ? text
-      : `${text}: ${stages.join(', ')}, and maxUnread is ${pipeline.terms.maxUnread}`
+    const holders = holdersBack(pipeline, wait.type)
+    const held = listed(holders.map((it) => `${stagePartText(it)} has ${it.unread} of them to receive`))
+    return holders.length === 0 ? text : `${text}: ${held}, and maxUnread is ${pipeline.terms.maxUnread}`
   }
-  const { stages } = pipeline.terms
-  const from = stages.filter(
-    ({ publishes }, at) =>
-      pipeline.log.stages[at]?.ended !== true && publishes.some((type) => wait.types.includes(type)),
-  )
-  return from.length === 0
-    ? text
-    : `${text} from ${from.map(({ stage }) => `stage '${stage}'`).join(', ')}, which has not ended`
+  const from = publishersOf(pipeline, wait.types)
+  const have = from.length === 1 ? 'which has not ended' : 'which have not ended'
+  return from.length === 0 ? text : `${text} from ${listed(from.map(stagePartText))}, ${have}`
 }
+
+/** The first few, and how many more there are. */
+function listed(texts: readonly string[]): string {
+  const more = texts.length > MAX_LISTED ? ` and ${texts.length - MAX_LISTED} more` : ''
+  return `${texts.slice(0, MAX_LISTED).join(', ')}${more}`
+}
+
+/** More of them are read by nobody. */
+const MAX_LISTED = 5

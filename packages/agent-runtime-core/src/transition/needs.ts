@@ -196,7 +196,7 @@ export class Needs {
   stages(pipeline: number): void {
     // Readers of its log know it by its name.
     this.task(pipeline)
-    for (const { task, ended } of this.pipeline(pipeline)?.log.stages ?? [])
+    for (const { task, ended } of this.pipeline(pipeline)?.log.parts ?? [])
       if (task !== undefined && !ended) this.taskWithWaits(task)
   }
 

@@ -19,7 +19,7 @@ export const typed: readonly string[] = wordsOf(`
   pastFailure patienceKey pauseOf pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred seriesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
   supervisedIn supervisedKey supervisorKey supervisorTerms
-  checkStages isPipelineMemo publicationKey receiptKey stageKey stageWaitIn stageWaitKey violationsText
+  checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey stageKey stageWaitIn stageWaitKey violationsText
   suspectFrom swarmPressure takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
 `)
 
@@ -135,6 +135,8 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   goesBeyond: [number, pass],
   decideDivergence: [pass],
   checkStages: [stages],
+  keyHash: [digest, word],
+  partsOf: [fields({ stage: word, partitions: values(2, undefined) }, 'stage')],
   receiptKey: [listOf(word), number],
   stageWaitKey: [word, fields({ for: values('events'), types: listOf(word) }, 'for', 'types')],
   violationsText: [

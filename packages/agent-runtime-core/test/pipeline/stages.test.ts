@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { checkStages, violationsText } from '../../src/pipeline/check.ts'
 import {
@@ -9,8 +10,9 @@ import {
   type PipelineCase,
   published,
   stageEnded,
+  unreadCounts,
 } from '../../src/pipeline/log.ts'
-import type { LogRange, StageTerms } from '../../src/pipeline/pipeline.ts'
+import { keyHash, type LogRange, stageKey, type StageTerms } from '../../src/pipeline/pipeline.ts'
 import { SeededRandom } from '../../src/testing/index.ts'
 
 function stage(name: string, subscribes: readonly string[], publishes: readonly string[]): StageTerms {
@@ -68,17 +70,37 @@ const two: PipelineCase = (() => {
   return { terms, log: emptyLog(terms) }
 })()
 
+/** A stage of one task and one of three partitions, which receive the same events. */
+const parted: PipelineCase = (() => {
+  const to = { ...stage('to', ['x', 'y'], ['z']), partitions: 3 }
+  const terms = {
+    stages: [stage('from', [], ['x', 'y']), to, stage('end', ['x', 'z'], [])],
+    maxUnread: 3,
+  }
+  return { terms, log: emptyLog(terms) }
+})()
+
+/** The pipeline after a publication of events whose keys have these hashes. */
+function keyed({ terms, log }: PipelineCase, type: string, keyHashes: readonly (number | null)[]) {
+  return { terms, log: published({ terms, log }, type, { count: keyHashes.length, keyHashes }) }
+}
+
 /** The pipeline after some publications, each of a type and a number of events. */
 function after(it: PipelineCase, ...publications: readonly (readonly [type: string, count: number])[]) {
   const { terms } = it
   let { log } = it
-  for (const [type, count] of publications) log = published({ terms, log }, type, count)
+  for (const [type, count] of publications) log = published({ terms, log }, type, { count })
   return { terms, log }
+}
+
+/** The place of a task in the log, by its words: `to`, or `to/2` for a partition. */
+function placeIn({ log }: PipelineCase, name: string): number {
+  return log.parts.findIndex((part) => stageKey(part).endsWith(`/${name}`))
 }
 
 /** What a stage receives, and the pipeline after it. */
 function taken(it: PipelineCase, name: string, types: readonly string[], max: number) {
-  const delivery = deliveryFor(it, name, types, max)
+  const delivery = deliveryFor(it, placeIn(it, name), types, max)
   return delivery.as === 'events'
     ? { ranges: delivery.ranges, next: { ...it, log: delivery.log } }
     : { ranges: delivery.as, next: it }
@@ -116,14 +138,14 @@ describe('13.2 the log of a pipeline', () => {
     expect([hasRoom(full, 'x'), hasRoom(full, 'y')]).toEqual([false, true])
     const read = taken(full, 'to', ['x'], 4).next
     expect(holdersBack(read, 'x')).toEqual([{ stage: 'also', unread: 4 }])
-    expect(hasRoom({ ...read, log: stageEnded(read, 'also') }, 'x')).toBe(true)
-    expect(isWaitOver(read, 'from', { for: 'room', type: 'x' })).toBe(false)
+    expect(hasRoom({ ...read, log: stageEnded(read, { stage: 'also' }) }, 'x')).toBe(true)
+    expect(isWaitOver(read, 0, { for: 'room', type: 'x' })).toBe(false)
   })
 
   test('is at its end for a stage when every stage that publishes one of the types has completed, and nothing is left', () => {
     const it = after(two, ['x', 1])
-    const ended = { ...it, log: stageEnded(it, 'from') }
-    expect(isWaitOver(ended, 'to', { for: 'events', types: ['y'] })).toBe(true)
+    const ended = { ...it, log: stageEnded(it, { stage: 'from' }) }
+    expect(isWaitOver(ended, 1, { for: 'events', types: ['y'] })).toBe(true)
     const last = taken(ended, 'to', ['x', 'y'], 5)
     expect(last.ranges).toEqual([[1, 1]])
     expect(taken(last.next, 'to', ['x', 'y'], 5).ranges).toBe('end')
@@ -139,6 +161,14 @@ describe('13.2 the log of a pipeline', () => {
       expect(it.log.unread).toEqual({})
     }
     expect(it.log).toMatchObject({ seq: 300, published: { x: 200, y: 100 } })
+  })
+
+  test.each(['constructor', '__proto__'])('has a type %s like any other', (type) => {
+    const terms = { stages: [stage('from', [], [type]), stage('to', [type], [])], maxUnread: 3 }
+    const it = { terms, log: emptyLog(terms) }
+    expect(taken(it, 'to', [type], 9).ranges).toBe('none')
+    const read = taken(after(it, [type, 2]), 'to', [type], 1)
+    expect(taken(read.next, 'to', [type], 9).ranges).toEqual([[2, 1]])
   })
 
   test('gives each stage each event of its types once, in order, whatever the turns: a model', () => {
@@ -171,6 +201,100 @@ describe('13.2 the log of a pipeline', () => {
           events.flatMap((type, at) => ((types as readonly string[]).includes(type) ? [at + 1] : [])),
         )
       }
+    }
+  })
+})
+
+describe('13.2 the partitions of a stage', () => {
+  test('receive the events of their own keys, and those without a key in turn', () => {
+    const it = keyed(keyed(parted, 'x', [4, 5, 4, 6]), 'x', [null, 7, null])
+    const got = ['to/1', 'to/2', 'to/3'].map((name) => taken(it, name, ['x', 'y'], 9).ranges)
+    // 6 mod 3; 4 and 7 mod 3, and the event after four others; 5 mod 3.
+    expect(got).toEqual([
+      [
+        [4, 1],
+        [7, 1],
+      ],
+      [
+        [1, 1],
+        [3, 1],
+        [5, 2],
+      ],
+      [[2, 1]],
+    ])
+    expect(taken(it, 'end', ['x'], 9).ranges).toEqual([[1, 7]])
+  })
+
+  test('know a key by the same hash for ever, on any machine', () => {
+    const sha256Hex = (text: string) => createHash('sha256').update(text).digest('hex')
+    expect(['', 'a.org', 'b.org', 'ü'].map((key) => keyHash({ sha256Hex }, key))).toEqual([66, 813, 926, 202])
+  })
+
+  test('are bounded each for itself: one that is full holds the type back, until it has received some or has ended', () => {
+    const it = keyed(parted, 'x', [1, 1, 0, 1])
+    const read = taken(it, 'end', ['x'], 9).next
+    expect(holdersBack(read, 'x')).toEqual([{ stage: 'to', partition: 2, unread: 3 }])
+    expect([hasRoom(read, 'x'), hasRoom(read, 'y')]).toEqual([false, true])
+    expect(hasRoom(taken(read, 'to/1', ['x'], 9).next, 'x')).toBe(false)
+    expect(hasRoom(taken(read, 'to/2', ['x'], 1).next, 'x')).toBe(true)
+    const ended = { ...read, log: stageEnded(read, { stage: 'to', partition: 2 }) }
+    expect(hasRoom(ended, 'x')).toBe(true)
+    expect(unreadCounts(ended, placeIn(ended, 'to/2'))).toEqual({})
+    expect(unreadCounts(ended, placeIn(ended, 'to/1'))).toEqual({ x: 1 })
+  })
+
+  test('all get the end of a stream, and end their own when all of them have completed', () => {
+    let it: PipelineCase = keyed(parted, 'x', [1])
+    it = { ...it, log: stageEnded(it, { stage: 'from' }) }
+    expect(['to/1', 'to/2', 'to/3'].map((name) => taken(it, name, ['x', 'y'], 9).ranges)).toEqual([
+      'end',
+      [[1, 1]],
+      'end',
+    ])
+    for (const partition of [1, 3, 2]) {
+      expect(taken(it, 'end', ['z'], 9).ranges).toBe('none')
+      it = { ...it, log: stageEnded(it, { stage: 'to', partition }) }
+    }
+    expect(taken(it, 'end', ['z'], 9).ranges).toBe('end')
+  })
+
+  test('receive each event once between them, those of a key in order, whatever the turns: a model', () => {
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const random = new SeededRandom(seed)
+      const draw = (below: number) => random.bits() % below
+      const to = { ...stage('to', ['x', 'y'], []), partitions: 2 + draw(4) }
+      const terms = { stages: [stage('from', [], ['x', 'y']), to], maxUnread: 1 + draw(5) }
+      let it: PipelineCase = { terms, log: emptyLog(terms) }
+      /** By sequence: its key, if it has one. */
+      const keys: (number | null)[] = []
+      const got = Array.from({ length: to.partitions }, (): number[] => [])
+      const receive = (partition: number, max: number) => {
+        const { ranges, next } = taken(it, `to/${partition}`, ['x', 'y'], max)
+        it = next
+        if (typeof ranges !== 'string') got[partition - 1]?.push(...sequences(ranges))
+      }
+      for (let turn = 0; turn < 120; turn += 1) {
+        const type = ['x', 'y'][draw(2)] ?? 'x'
+        if (draw(2) === 0 && hasRoom(it, type)) {
+          const hashes = Array.from({ length: 1 + draw(4) }, () => (draw(4) === 0 ? null : draw(9)))
+          it = keyed(it, type, hashes)
+          keys.push(...hashes)
+        } else receive(1 + draw(to.partitions), 1 + draw(5))
+        const unread = got.map((_, at) => Object.values(unreadCounts(it, 1 + at)))
+        // One publication past the bound, of each of two types.
+        expect(Math.max(0, ...unread.flat()), `seed ${seed}`).toBeLessThanOrEqual(terms.maxUnread + 3)
+      }
+      for (const [at] of got.entries()) receive(at + 1, 1_000)
+      expect(
+        got.flat().toSorted((a, b) => a - b),
+        `seed ${seed}`,
+      ).toEqual(keys.map((_, at) => at + 1))
+      for (const own of got) expect(own, `seed ${seed}`).toEqual(own.toSorted((a, b) => a - b))
+      for (const key of new Set(keys)) {
+        const owners = got.filter((own) => own.some((sequence) => keys[sequence - 1] === key))
+        expect(key === null ? 1 : owners.length, `seed ${seed}, key ${key}`).toBe(1)
+      }
+      expect(it.log.parts.every(({ unread = {} }) => Object.keys(unread).length === 0)).toBe(true)
     }
   })
 })

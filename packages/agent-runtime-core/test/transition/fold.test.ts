@@ -78,14 +78,14 @@ const pipelineTerms = {
 }
 const inPipeline = (stage: string): Rows => {
   const row = { task: 2, terms: pipelineTerms, log: emptyLog(pipelineTerms) }
-  const begun = { ...row, log: stageBegun(row, stage, 7) }
+  const begun = { ...row, log: stageBegun(row, { stage }, 7) }
   return {
     ...running,
     tasks: [
       { ...task, parent: 2 },
       { ...asleep, id: 2, waitReason: 'children' },
     ],
-    pipelines: new Map([[2, { ...begun, log: published(begun, 'x', 2) }]]),
+    pipelines: new Map([[2, { ...begun, log: published(begun, 'x', { count: 2 }) }]]),
   }
 }
 const parked: TaskRow = { ...asleep, waitReason: 'divergence', waits: 0 }

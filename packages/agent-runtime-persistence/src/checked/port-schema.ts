@@ -11,6 +11,8 @@ import {
   failureKinds,
   outOfCreditsChoices,
   isPipelineMemo,
+  KEY_HASHES,
+  MAX_PARTITIONS,
   oversightModes,
   overlaps,
   recoveryStrategies,
@@ -128,10 +130,22 @@ const submitted = {
     .optional(),
 } satisfies Shape<Submission>
 
+const partitionsText = `2 to ${MAX_PARTITIONS}`
+const keyHashText = `0 to ${KEY_HASHES - 1}`
 /** The terms of a pipeline; the store itself says which of its stages are wrong. */
 export const pipelineTerms = z.strictObject({
   stages: z
-    .array(z.strictObject({ stage: name, publishes: z.array(name), subscribes: z.array(name) }))
+    .array(
+      z.strictObject({
+        stage: name,
+        publishes: z.array(name),
+        subscribes: z.array(name),
+        partitions: whole
+          .min(2, { error: partitionsText })
+          .max(MAX_PARTITIONS, { error: partitionsText })
+          .optional(),
+      }),
+    )
     .min(1),
   maxUnread: whole.min(1, { error: '1 or more' }),
 } satisfies Shape<PipelineTerms>)
@@ -270,7 +284,14 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
   },
   restartChild: { taskId, id: name },
   openPipeline: { leaseId, key: pipelineKey, position: whole, terms: pipelineTerms },
-  publish: { leaseId, key: pipelineKey, position: whole, type: name, events: z.array(json).min(1) },
+  publish: {
+    leaseId,
+    key: pipelineKey,
+    position: whole,
+    type: name,
+    events: z.array(json).min(1),
+    keyHashes: z.array(whole.max(KEY_HASHES - 1, { error: keyHashText }).nullable()).optional(),
+  },
   receive: { leaseId, key: pipelineKey, position: whole, types: z.array(name).min(1), max: whole.min(1) },
   checkpoint: { leaseId, data: json },
   appendOutput: { leaseId, chunks: z.array(json), round: whole.optional() },

@@ -256,6 +256,7 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'receive key': mostly(values('$ku0/receive/x/0')),
   'publish type': name,
   'publish events': listOf(json),
+  'publish keyHashes': mostly(values([null], [5], [1_024], undefined)),
   'receive types': listOf(name),
   'receive max': count,
   'pauseQueue types': listOf(values('report', 'nothing')),

@@ -7,6 +7,7 @@ import {
   type ScheduleDefinition,
   type Scores,
   type Submission,
+  partsOf,
   PIPELINE_KEY,
   publicationKey,
   receiptKey,
@@ -104,22 +105,30 @@ async function supervising(scene: Scene): Promise<{ readonly taskId: string; rea
 }
 
 /** The claims of two stages of a pipeline: one that has published, and one that receives. */
-export async function pipeline(scene: Scene): Promise<{ readonly from: Claim; readonly to: Claim }> {
+export async function pipeline(
+  scene: Scene,
+  partitions?: number,
+): Promise<{ readonly from: Claim; readonly to: Claim }> {
   const { leaseId } = await scene.running(costly)
-  await scene.write({ kind: 'openPipeline', leaseId, key: PIPELINE_KEY, position: 0, terms: pipelineTerms })
+  const [first, second] = pipelineTerms.stages
+  const terms =
+    partitions === undefined
+      ? pipelineTerms
+      : { ...pipelineTerms, stages: [first, { ...second, partitions }] }
+  await scene.write({ kind: 'openPipeline', leaseId, key: PIPELINE_KEY, position: 0, terms })
   await scene.worker('stages', 2, ['stage'])
   const claims: Claim[] = []
-  for (const [position, { stage }] of pipelineTerms.stages.entries()) {
+  for (const [position, place] of terms.stages.flatMap(partsOf).entries()) {
     const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: 'stage' })
     await scene.write({
       kind: 'spawn',
       leaseId,
-      key: stageKey(stage),
+      key: stageKey(place),
       position: position + 1,
       policy: 'cancel',
       submission: task,
     })
-    claims.push(await scene.claim())
+    if (claims.length < 2) claims.push(await scene.claim())
   }
   const [from, to] = claims
   if (from === undefined || to === undefined) throw new Error('no stages')
@@ -133,7 +142,7 @@ const pipelineTerms = {
     { stage: 'to', publishes: [], subscribes: ['x'] },
   ],
   maxUnread: 5,
-}
+} as const
 const publication = {
   key: publicationKey('x', 'first', 0),
   position: 0,

@@ -9,6 +9,10 @@ export interface PipelineEvent<Type extends string = string, Data = unknown> {
   readonly type: Type
   /** The stage that published it. */
   readonly stage: string
+  /** The partition of that stage, from 1; absent if the stage has none. */
+  readonly partition?: number
+  /** The hash of its key, 0 to 1023: events of one key have the same. Absent if it was published without a key. */
+  readonly keyHash?: number
   /** As the schema of its type returns it. */
   readonly data: Data
   /** When it was stored; epoch ms. */
@@ -19,6 +23,15 @@ export interface PipelineEvent<Type extends string = string, Data = unknown> {
 export type PipelineEventOf<S extends Schemas> = {
   [Type in keyof S & string]: PipelineEvent<Type, OutputOf<S[Type]>>
 }[keyof S & string]
+
+/** Options of `ctx.publish` and `ctx.publishAll`. */
+export interface PublishOptions<Data = unknown> {
+  /**
+   * The key of the event, 1 to 255 characters, or a function that makes it of each event: in a stage with partitions, events with the same key go to the
+   * same one, in order. Without a key they go to the partitions in turn. Only a hash of it is stored.
+   */
+  readonly key?: string | ((data: Data) => string) | undefined
+}
 
 /** Options of `ctx.receive`. */
 export interface ReceiveOptions {
@@ -51,6 +64,6 @@ export interface Pipeline {
    * pipeline, `invalid_argument` for an option that it does not accept, and `store_*`.
    */
   events(options?: PipelineEventsOptions): AsyncIterable<PipelineEvent>
-  /** How many events there are, and how many each stage has received. Throws as {@link Pipeline.events}. */
+  /** How many events there are, and how many each task of a stage has received and has to receive. Throws as {@link Pipeline.events}. */
   status(): Promise<PipelineView>
 }

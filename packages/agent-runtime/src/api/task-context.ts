@@ -7,7 +7,7 @@ import type {
   Usage,
 } from '@ku0/agent-runtime-core'
 import type { ApprovalNames, ApprovalOf, Emitted, Exchange, SignalNames, SignalOf } from './exchange.ts'
-import type { PipelineEventOf, PipelineEvent, ReceiveOptions } from './pipelines.ts'
+import type { PipelineEventOf, PipelineEvent, PublishOptions, ReceiveOptions } from './pipelines.ts'
 import type { Schemas } from './exchange.ts'
 import type { Storable } from './storable.ts'
 import type { SubmitOptions } from './submissions.ts'
@@ -284,13 +284,17 @@ export interface TaskContext<X extends Exchange = any> {
   /**
    * Publishes an event of a type, in a stage of a pipeline; resolves when it is stored. A stage that runs again finds what it has
    * published by its values, and publishes nothing twice. While a later stage has `maxUnread` events of the type to receive, the call
-   * waits without a slot. Throws `unknown_stage`, `unauthorized_publish`, `invalid_argument` for data that does not fit the schema of the
+   * waits without a slot. Events of a `key` are received in the order in which they were published, also by a stage with partitions. Throws `unknown_stage`, `unauthorized_publish`, `invalid_argument` for data that does not fit the schema of the
    * type, {@link StepNotSerializable}, {@link PayloadTooLarge}, and the signal's reason. Source: `docs/semantics.md 13.2`.
    */
-  publish<T>(type: string, data: T & Storable<T>): Promise<void>
+  publish<T>(type: string, data: T & Storable<T>, options?: PublishOptions<T>): Promise<void>
 
   /** The same for many events of one type, in order: up to 500 of them are one write. */
-  publishAll<T>(type: string, events: readonly (T & Storable<T>)[]): Promise<void>
+  publishAll<T>(
+    type: string,
+    events: readonly (T & Storable<T>)[],
+    options?: PublishOptions<T>,
+  ): Promise<void>
 
   /**
    * The next events of some types, in the order of their sequences, in a stage of a pipeline. Each event comes once in the life of the stage, and

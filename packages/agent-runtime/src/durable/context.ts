@@ -31,7 +31,7 @@ import type {
   TaskLog,
 } from '../api/task-context.ts'
 import type { Heartbeat } from '../api/profiles.ts'
-import type { PipelineEvent, ReceiveOptions } from '../api/pipelines.ts'
+import type { PipelineEvent, PublishOptions, ReceiveOptions } from '../api/pipelines.ts'
 import type { TaskFailure } from '../api/recovery.ts'
 import { Answer } from './pass/answer.ts'
 import { feedbackOf, requestApproval } from './wait/approvals.ts'
@@ -258,12 +258,12 @@ export class HandlerContext implements TaskContext {
     return this.#pass.replayTrail
   }
 
-  publish(type: string, data: unknown): Promise<void> {
-    return this.#pass.stage.publish(this.#caller('publish'), type, [data])
+  publish(type: string, data: unknown, options?: PublishOptions<never>): Promise<void> {
+    return this.#pass.stage.publish(this.#caller('publish'), type, [data], options)
   }
 
-  publishAll(type: string, events: readonly unknown[]): Promise<void> {
-    return this.#pass.stage.publish(this.#caller('publishAll'), type, events)
+  publishAll(type: string, events: readonly unknown[], options?: PublishOptions<never>): Promise<void> {
+    return this.#pass.stage.publish(this.#caller('publishAll'), type, events, options)
   }
 
   receive(types: unknown, options?: ReceiveOptions): Promise<readonly PipelineEvent<never, never>[]> {

@@ -4,6 +4,7 @@ import {
   type ConfigProblem,
   isName,
   isRecord,
+  MAX_PARTITIONS,
   nameRule,
   problemsIn,
   RESERVED,
@@ -30,12 +31,20 @@ export interface DefinedStage<Task extends TaskDefinition = TaskDefinition, Inpu
   readonly name: string
   /** The task that the stage runs: a handler that calls `ctx.receive` and `ctx.publish`. */
   readonly task: Task
-  /** Makes the stage's input of the pipeline's; without it the input is undefined. It is called in every pass and may not wait. */
-  readonly input?: ((input: Input) => unknown) | undefined
+  /**
+   * Makes the stage's input of the pipeline's; without it the input is undefined. `partition`: the number of the task that gets it, from 1. It is
+   * called in every pass and may not wait.
+   */
+  readonly input?: ((input: Input, partition: number) => unknown) | undefined
   /** The schemas of the events that it may publish, by type. A type has the schema that the first stage gives it. */
   readonly publishes?: Schemas | undefined
   /** The types of events that it receives; a stage before it publishes each of them. */
   readonly subscribes?: readonly string[] | undefined
+  /**
+   * The stage runs as so many tasks, 1 to 64; 1 by default. The key of an event decides which of them receives it, so that events of a key keep their
+   * order. Events without a key go to them in turn. A pipeline keeps the number that it began with.
+   */
+  readonly partitions?: number | undefined
   readonly options?: NodeOptions | undefined
 }
 
@@ -58,7 +67,7 @@ export interface PipelineDefinition<Name extends string, Input extends Schema> e
 
 /**
  * Defines a streaming pipeline as a task type: it is submitted like any other task, starts its stages in order, and waits without a slot. Each stage receives events of
- * those before it while they run. The task gives the results of its stages by name, and fails with the first stage that fails. Throws `ConfigError` naming
+ * those before it while they run. The task gives the results of its stages by name, of a stage with partitions a list, and fails with the first stage that fails. Throws `ConfigError` naming
  * every field that is wrong, and `pipeline_constraint_violation` whose `details.violations` has every stage that receives what no stage
  * before it publishes, in order. Source: `docs/pipelines.md`; `docs/semantics.md 13.1, 13.2`.
  */
@@ -85,10 +94,11 @@ export function definePipeline<const Name extends string, Input extends Schema =
   ]
   if (problems.length > 0) throw new ConfigError(problems)
   const terms = {
-    stages: stages.map(({ name: stage, publishes = {}, subscribes = [] }) => ({
+    stages: stages.map(({ name: stage, publishes = {}, subscribes = [], partitions = 1 }) => ({
       stage,
       publishes: Object.keys(publishes),
       subscribes: [...subscribes],
+      ...(partitions > 1 ? { partitions } : {}),
     })),
     maxUnread: maxUnread ?? 1_000,
   }
@@ -114,7 +124,7 @@ export function definePipeline<const Name extends string, Input extends Schema =
       const tasks = stages.map(({ name: stage, task, input: make, options: given = {} }) => ({
         stage,
         task,
-        input: make?.(input),
+        inputOf: (partition: number) => make?.(input, partition),
         options: given,
       }))
       return (ctx as unknown as HandlerContext).pipeline(terms, tasks)
@@ -165,6 +175,7 @@ const stageRules: Rules<DefinedStage> = {
       given.every(isEventType) &&
       new Set(given).size === given.length,
   ],
+  partitions: wholeNumber(1, MAX_PARTITIONS),
   options: [
     'an object with options of submit',
     (given) => isRecord(given) && problemsIn(given, nodeRules).length === 0,

@@ -41,20 +41,22 @@ export function readEvent(
   pipeline: string,
   { seq, at, data }: Pick<OutputChunk, 'seq' | 'at' | 'data'>,
 ): PipelineEvent {
-  const { type, stage, text } = partsOf(data)
+  const { text, ...names } = partsOf(data)
+  const { type } = names
   return {
     sequence: seq,
-    type,
-    stage,
+    ...names,
     data: readPublished(pipeline, type, values.decode(text), seq),
     at,
   }
 }
 
+type EventNames = Pick<PipelineEvent, 'stage' | 'type' | 'partition' | 'keyHash'>
+
 /** The store writes the data first, then the names. */
-function partsOf(line: string): { readonly type: string; readonly stage: string; readonly text: string } {
+function partsOf(line: string): EventNames & { readonly text: string } {
   const at = line.lastIndexOf(',"stage":"')
-  const names = parseJson(`{${line.slice(at + 1)}`) as { readonly stage: string; readonly type: string }
+  const names = parseJson(`{${line.slice(at + 1)}`) as EventNames
   return { ...names, text: line.slice('{"data":'.length, at) }
 }
 

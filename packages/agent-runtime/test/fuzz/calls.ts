@@ -196,6 +196,7 @@ const stageOf = fields(
     input: handler,
     publishes: mostly(fields({ x: anySchema })),
     subscribes: mostly(listOf(mostly(values('x', 'y')))),
+    partitions: count,
   },
   'name',
   'task',

@@ -136,8 +136,8 @@ async function run(site: Site) {
   const events = await all(it.runtime.pipeline(receipt).events())
   const { stages } = await it.runtime.pipeline(receipt).status()
   const attempts: Record<string, number> = {}
-  for (const { stage, taskId } of stages)
-    attempts[stage] = (await it.runtime.status(taskId ?? ''))?.attempt ?? 0
+  for (const { stage, tasks: own } of stages)
+    attempts[stage] = (await it.runtime.status(own[0]?.taskId ?? ''))?.attempt ?? 0
   const pagesOf = (type: string) => events.flatMap((event) => (event.type === type ? [event.data] : []))
   return { ms, results, scripts, attempts, pagesOf }
 }

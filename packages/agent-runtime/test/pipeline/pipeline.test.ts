@@ -117,7 +117,7 @@ describe('13.2 stages', () => {
     const receipt = await it.runtime.submit(pipeline, undefined)
     await expect(it.result(receipt)).rejects.toThrow('broken')
     const { stages } = await it.runtime.pipeline(receipt).status()
-    expect(await it.runtime.status(stages[1]?.taskId ?? '')).toMatchObject({ state: 'canceled' })
+    expect(await it.runtime.status(stages[1]?.tasks[0]?.taskId ?? '')).toMatchObject({ state: 'canceled' })
   })
 
   test('that try again publish nothing twice, and get again what they had received', async () => {
@@ -238,13 +238,15 @@ describe('13.2 stages', () => {
     for await (const { sequence } of runtime.pipeline(receipt).events({ after: 1, types: ['word'] })) {
       live.push(sequence)
       const { stages } = await runtime.pipeline(receipt).status()
-      await runtime.signal(stages[0]?.taskId ?? '', sequence === 2 ? 'go on' : 'end', null)
+      await runtime.signal(stages[0]?.tasks[0]?.taskId ?? '', sequence === 2 ? 'go on' : 'end', null)
     }
     expect(live).toEqual([2, 4])
     const stored = await all(runtime.pipeline('mine').events({ types: ['word'], live: false }))
     expect(stored.map(({ data }) => data)).toEqual([{ word: 'a' }, { word: 'bb' }, { word: 'ccc' }])
     const { stages } = await runtime.pipeline('mine').status()
-    await expect(runtime.pipeline(stages[0]?.taskId ?? '').status()).rejects.toThrow('is no pipeline')
+    await expect(runtime.pipeline(stages[0]?.tasks[0]?.taskId ?? '').status()).rejects.toThrow(
+      'is no pipeline',
+    )
   })
 
   test('a pipeline is not retried: its log is its own', async () => {

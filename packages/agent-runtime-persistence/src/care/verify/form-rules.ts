@@ -34,13 +34,21 @@ const usageData = z.object({
 } satisfies Shape<Omit<UsageRow, 'task' | 'route' | 'swarm' | 'agent' | 'lease'>>)
 
 const counts = z.record(z.string(), amount)
+const ranges = z.array(z.tuple([amount, amount]))
 const pipelineLog = z.object({
   seq: amount,
   published: counts,
-  stages: z.array(
-    z.object({ stage: z.string(), task: amount.optional(), ended: z.boolean(), taken: counts }),
+  parts: z.array(
+    z.object({
+      stage: z.string(),
+      partition: amount.optional(),
+      task: amount.optional(),
+      ended: z.boolean(),
+      taken: counts,
+      unread: z.record(z.string(), ranges).optional(),
+    }),
   ),
-  unread: z.record(z.string(), z.object({ before: amount, ranges: z.array(z.tuple([amount, amount])) })),
+  unread: z.record(z.string(), z.object({ before: amount, ranges })),
 } satisfies Shape<PipelineRow['log']>)
 
 const use = z.object({ tokens: amount, money: amount, cost: amount, steps: amount })

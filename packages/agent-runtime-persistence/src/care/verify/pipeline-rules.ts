@@ -1,4 +1,4 @@
-import { canonical, PIPELINE_KEY } from '@ku0/agent-runtime-core'
+import { canonical, partitionFor, PIPELINE_KEY } from '@ku0/agent-runtime-core'
 import type { PipelineRow } from '@ku0/agent-runtime-core/transition'
 import type { Load } from '../../sqlite/load.ts'
 import type { Db } from '../../sqlite/open.ts'
@@ -28,30 +28,44 @@ export function* checkPipelines(
     const where = `pipeline ${row.task}`
     const begun = memosOf(row.task).find(({ key }) => key === PIPELINE_KEY)
     faults.same(`${where}, terms`, canonical(begun?.result ?? null), canonical(row.terms))
-    const events = lines
-      .all(row.task)
-      .map(({ data }) => JSON.parse(data) as { readonly type: string; readonly stage: string })
+    const events = lines.all(row.task).map(({ data }) => JSON.parse(data) as LoggedEvent)
     faults.same(`${where}, events`, events.length, row.log.seq)
     const published = counted(events.map(({ type }) => type))
     faults.same(`${where}, published`, textOf(published), textOf(row.log.published))
-    for (const { stage, task, ended, taken } of row.log.stages) {
+    for (const { stage, partition, task, ended, taken, unread = {} } of row.log.parts) {
+      const terms = row.terms.stages.find((it) => it.stage === stage)
+      const own = partition === undefined ? `stage ${stage}` : `stage ${stage}/${partition}`
       const state = task === undefined ? undefined : load.task(task)?.state
       // Retention may have deleted it.
       if (task === undefined || state === undefined) continue
-      faults.same(`${where}, stage ${stage} ended`, state === 'completed', ended)
-      const own = memosOf(task)
-      const received = own.flatMap(({ key, result }) =>
+      faults.same(`${where}, ${own} ended`, state === 'completed', ended)
+      const memosOfTask = memosOf(task)
+      const received = memosOfTask.flatMap(({ key, result }) =>
         key.startsWith('$ku0/receive/') ? sequences((result as { ranges: Ranges }).ranges) : [],
       )
       const types = received.map((seq) => events[seq - 1]?.type ?? 'nothing')
-      faults.same(`${where}, stage ${stage} received`, textOf(counted(types)), textOf(taken))
-      faults.same(`${where}, stage ${stage} received once`, received.length, new Set(received).size)
-      const said = own.flatMap(({ key, result }) => {
+      faults.same(`${where}, ${own} received`, textOf(counted(types)), textOf(taken))
+      for (const type of terms?.subscribes ?? []) {
+        const meant = sequencesFor(events, type, partition, terms?.partitions ?? 1)
+        const got = received.filter((_, at) => types[at] === type)
+        faults.same(`${where}, ${own} received in order`, meant.slice(0, got.length).join(' '), got.join(' '))
+        if (partition !== undefined) {
+          const left = ended ? [] : meant.slice(got.length)
+          faults.same(
+            `${where}, ${own} unread ${type}`,
+            left.join(' '),
+            sequences(new Map(Object.entries(unread)).get(type) ?? []).join(' '),
+          )
+        }
+      }
+      const said = memosOfTask.flatMap(({ key, result }) => {
         const { first, count } = result as { readonly first: number; readonly count: number }
         return key.startsWith('$ku0/publish/') ? sequences([[first, count]]) : []
       })
-      const written = events.flatMap((event, at) => (event.stage === stage ? [at + 1] : []))
-      faults.same(`${where}, stage ${stage} published`, said.join(' '), written.join(' '))
+      const written = events.flatMap((event, at) =>
+        event.stage === stage && event.partition === partition ? [at + 1] : [],
+      )
+      faults.same(`${where}, ${own} published`, said.join(' '), written.join(' '))
     }
     for (const [type, { before, ranges }] of Object.entries(row.log.unread)) {
       const all = events.flatMap((event, at) => (event.type === type ? [at + 1] : []))
@@ -77,12 +91,32 @@ export function* checkPipelines(
   }
 }
 
+interface LoggedEvent {
+  readonly type: string
+  readonly stage: string
+  readonly partition?: number
+  readonly keyHash?: number
+}
+
+/** The events of a type that a task of a stage is to receive. */
+function sequencesFor(
+  events: readonly LoggedEvent[],
+  type: string,
+  partition: number | undefined,
+  partitions: number,
+): readonly number[] {
+  const all = events.flatMap((event, at) => (event.type === type ? [{ event, sequence: at + 1 }] : []))
+  return all.flatMap(({ event: { keyHash = null }, sequence }, nth) =>
+    partition === undefined || partitionFor(keyHash, nth, partitions) === partition ? [sequence] : [],
+  )
+}
+
 type Ranges = PipelineRow['log']['unread'][string]['ranges']
 
 function counted(types: readonly string[]): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {}
-  for (const type of types) counts[type] = (counts[type] ?? 0) + 1
-  return counts
+  const counts = new Map<string, number>()
+  for (const type of types) counts.set(type, (counts.get(type) ?? 0) + 1)
+  return Object.fromEntries(counts)
 }
 
 function textOf(counts: Readonly<Record<string, number>>): string {

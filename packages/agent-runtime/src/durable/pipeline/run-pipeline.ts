@@ -1,9 +1,12 @@
 import {
   invalid,
+  parseJson,
+  partsOf,
   PIPELINE_KEY,
   type PipelineTerms,
   RuntimeError,
   stageKey,
+  type StagePart,
   violationsText,
 } from '@ku0/agent-runtime-core'
 import type { ChildTask, SpawnOptions } from '../../api/task-context.ts'
@@ -15,12 +18,14 @@ import { guarded } from '../pass/guarded.ts'
 export interface StageTask {
   readonly stage: string
   readonly task: TaskType
-  readonly input: unknown
+  /** The input of one of its tasks; `partition`: its number, from 1. */
+  readonly inputOf: (partition: number) => unknown
   readonly options: Omit<SpawnOptions, 'taskId' | 'onParentEnd' | 'whenFull'>
 }
 
 /**
- * The task becomes a pipeline, spawns its stages in order, and waits without a slot until all have ended. A stage that fails fails it.
+ * The task becomes a pipeline, spawns its stages in order, and waits without a slot until all have ended. A task of a stage that fails fails it.
+ * Later passes have the partitions that the first one had, whatever the definition says by now.
  * Source: `docs/semantics.md 13.1, 13.2`.
  */
 export async function runPipeline(
@@ -33,17 +38,38 @@ export async function runPipeline(
     throw invalid(
       'a pipeline has one log, which a fork or a retry would not share: submit the pipeline again, or let its stages retry',
     )
-  await open(caller, terms)
-  const children: ChildTask[] = []
-  for (const { stage, task, input, options } of stages)
-    children.push((await superviseChild(caller, stageKey(stage), task, input, options)) as ChildTask)
-  const results = await Promise.all(children.map((child) => child.result()))
-  return Object.fromEntries(stages.map(({ stage }, at) => [stage, results[at]]))
+  const begun = await open(caller, terms)
+  const running: { readonly stage: string; readonly isOne: boolean; readonly children: ChildTask[] }[] = []
+  for (const { stage, task, inputOf, options } of stages) {
+    const places = placesOf(begun, stage)
+    const children: ChildTask[] = []
+    for (const place of places) {
+      const input = inputOf(place.partition ?? 1)
+      children.push((await superviseChild(caller, stageKey(place), task, input, options)) as ChildTask)
+    }
+    running.push({ stage, isOne: places[0]?.partition === undefined, children })
+  }
+  const results = await Promise.all(
+    running.map(async ({ stage, isOne, children }) => {
+      const all = await Promise.all(children.map((child) => child.result()))
+      return [stage, isOne ? all[0] : all] as const
+    }),
+  )
+  return Object.fromEntries(results)
 }
 
-async function open({ pass, scope, callee }: ChildCaller, terms: PipelineTerms): Promise<void> {
+function placesOf({ stages }: PipelineTerms, stage: string): readonly StagePart[] {
+  const begun = stages.find((it) => it.stage === stage)
+  return begun === undefined ? [{ stage }] : partsOf(begun)
+}
+
+/** The terms with which the pipeline began. */
+async function open({ pass, scope, callee }: ChildCaller, terms: PipelineTerms): Promise<PipelineTerms> {
   const { position, memo } = pass.use({ key: PIPELINE_KEY, as: 'step', scope, callee })
-  if (memo !== undefined) return scope.answered(memo.seq)
+  if (memo !== undefined) {
+    scope.answered(memo.seq)
+    return parseJson(memo.result) as PipelineTerms
+  }
   const { lease, claim } = pass.attempt
   await pass.gate.during(() =>
     guarded(scope, async () => {
@@ -61,4 +87,5 @@ async function open({ pass, scope, callee }: ChildCaller, terms: PipelineTerms):
       })
     }),
   )
+  return terms
 }

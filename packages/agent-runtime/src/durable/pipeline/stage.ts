@@ -3,6 +3,7 @@ import {
   invalid,
   isName,
   isRecord,
+  keyHash,
   parseJson,
   type PipelineRecord,
   publicationKey,
@@ -15,7 +16,7 @@ import {
   type TakenEvents,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
-import type { PipelineEvent, ReceiveOptions } from '../../api/pipelines.ts'
+import type { PipelineEvent, PublishOptions, ReceiveOptions } from '../../api/pipelines.ts'
 import { assertPublished, readEvent, unauthorized } from '../../terms/pipeline-events.ts'
 import { refused } from '../pass/answer.ts'
 import type { Callee, Pass } from '../pass/pass.ts'
@@ -46,15 +47,26 @@ export class Stage {
   }
 
   /** `ctx.publish` and `ctx.publishAll`. Source: `docs/semantics.md 13.2`. */
-  publish({ pass, scope, callee }: StageCaller, type: unknown, items: unknown): Promise<void> {
+  publish(
+    { pass, scope, callee }: StageCaller,
+    type: unknown,
+    items: unknown,
+    options: unknown,
+  ): Promise<void> {
     try {
       if (scope.closedBy !== undefined) throw scope.closedBy
       if (!isName(type))
         throw invalid(`publish: a type is a string of 1 to 255 characters, not ${show(type)}`)
       if (!Array.isArray(items)) throw invalid(`publishAll '${type}': a list of events, not ${show(items)}`)
+      assertOptions(`publish '${type}'`, options, publishRules)
+      const { digest } = pass.attempt.parts.environment
+      const keys = keysOf(type, items as readonly unknown[], options ?? {})
       const parts = inParts(items as readonly unknown[])
-      const calls = parts.map((part) => {
-        const hash = inputHashOf(pass.attempt.parts.environment.digest, type, part).slice(0, HASH_LENGTH)
+      const calls = parts.map((part, at) => {
+        const own = keys?.slice(at * MAX_PUBLISHED, (at + 1) * MAX_PUBLISHED)
+        const keyHashes = own?.map((it) => keyHash(digest, it))
+        const named = own === undefined ? part : { keys: own, part }
+        const hash = inputHashOf(digest, type, named).slice(0, HASH_LENGTH)
         const key = publicationKey(type, hash, this.#nth(publicationKey(type, hash, 0)))
         const { position, memo } = pass.use({ key, as: 'step', scope, callee })
         if (memo !== undefined) return this.#replayed(scope, memo)
@@ -62,7 +74,7 @@ export class Stage {
         const events = part.map((data) =>
           pass.attempt.parts.values.encode(data, { what: `an event '${type}'`, maxBytes }),
         )
-        return () => this.#send(scope, { key, position, type, part, events })
+        return () => this.#send(scope, { key, position, type, part, events, keyHashes })
       })
       return this.#inOrder(scope, calls)
     } catch (error) {
@@ -119,7 +131,7 @@ export class Stage {
     }
   }
 
-  #send(scope: Scope, { key, position, type, part, events }: Publication): Promise<void> {
+  #send(scope: Scope, { key, position, type, part, events, keyHashes }: Publication): Promise<void> {
     const { attempt } = this.#pass
     const call = this.#call<void>(scope, {
       name: 'publication',
@@ -130,7 +142,15 @@ export class Stage {
         const { taskId, type: pipeline } = await this.#standing()
         for (const data of part) assertPublished(pipeline, type, data)
         const { leaseId } = attempt.claim
-        const outcome = await attempt.lease.write({ kind: 'publish', leaseId, key, position, type, events })
+        const outcome = await attempt.lease.write({
+          kind: 'publish',
+          leaseId,
+          key,
+          position,
+          type,
+          events,
+          ...(keyHashes === undefined ? {} : { keyHashes }),
+        })
         if (outcome === undefined) return { as: 'lost' }
         if (outcome.as === 'no_room') return { as: 'wait' }
         if (outcome.as !== 'published') throw refusalOf('publish', this.#pass, outcome)
@@ -225,6 +245,21 @@ interface Publication {
   readonly type: string
   readonly part: readonly unknown[]
   readonly events: readonly string[]
+  readonly keyHashes: readonly number[] | undefined
+}
+
+/** The keys of the events; undefined without one. */
+function keysOf(
+  type: string,
+  items: readonly unknown[],
+  { key }: PublishOptions,
+): readonly string[] | undefined {
+  if (key === undefined) return undefined
+  return items.map((data) => {
+    const made = typeof key === 'function' ? key(data) : key
+    if (isName(made)) return made
+    throw invalid(`publish '${type}': a key is a string of 1 to 255 characters, not ${show(made)}`)
+  })
 }
 
 function refusalOf(
@@ -258,6 +293,12 @@ function inParts(items: readonly unknown[]): readonly (readonly unknown[])[] {
   return parts
 }
 
+const publishRules: Rules<PublishOptions> = {
+  key: [
+    'a string of 1 to 255 characters, or a function that makes one of each event',
+    (key) => typeof key === 'function' || isName(key),
+  ],
+}
 const receiveRules: Rules<ReceiveOptions> = { max: wholeNumber(1, 1_000) }
 
 /** So many events are one write. */
