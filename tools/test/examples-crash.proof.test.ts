@@ -19,7 +19,8 @@ function typesIn(folder: string): string[] {
   const files = globSync('src/**/*.ts', { cwd: join(workspace, folder) })
   const types = files.flatMap((file) => {
     const source = readFileSync(join(workspace, folder, file), 'utf8')
-    return [...source.matchAll(/\bdefineTask\(\s*\{\s*type: '([^']+)'/g)].map(([, type = '']) => type)
+    const defined = /\bdefine(?:Task|Graph|Supervisor|Pipeline)\(\s*\{\s*(?:type|name): '([^']+)'/g
+    return [...source.matchAll(defined)].map(([, type = '']) => type)
   })
   return [...new Set(types)].toSorted()
 }

@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openRuns as securityAudit } from '../../examples/14-security-audit/src/runs.ts'
+
+/** The case studies of the scheduler paper, with borders between stages that each of them has. */
+const studies = [
+  {
+    name: '14-security-audit',
+    openRuns: securityAudit,
+    has: ['scanners started', 'web asked', 'web answered', 'network completed', 'report completed'],
+  },
+] as const
+
+describe('a case study ends with the same report when its process is killed at any border between stages', () => {
+  test.each(studies)('$name', { timeout: 600_000 }, async ({ openRuns, has }) => {
+    const place = mkdtempSync(join(tmpdir(), 'case-study-'))
+    try {
+      await using runs = await openRuns(place)
+      const whole = await runs.run('undisturbed.db')
+      const told = whole.lines.filter((line) => line.startsWith('border: '))
+      const borders = [...new Set(told)].map((line) => line.slice('border: '.length))
+      expect(borders).toEqual(expect.arrayContaining([...has]))
+      for (const [at, border] of borders.entries()) {
+        const killed = await runs.run(`killed-${at}.db`, border)
+        const second = await runs.run(`killed-${at}.db`)
+        expect({
+          border,
+          signals: [killed.signal, second.signal],
+          report: second.line('report: '),
+          scores: second.line('scores: '),
+        }).toEqual({
+          border,
+          signals: ['SIGKILL', null],
+          report: whole.line('report: '),
+          scores: whole.line('scores: '),
+        })
+      }
+    } finally {
+      rmSync(place, { recursive: true, force: true })
+    }
+  })
+})
