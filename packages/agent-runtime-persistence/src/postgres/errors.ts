@@ -1,4 +1,5 @@
-import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import { invalid, RuntimeError, show, StoreError } from '@ku0/agent-runtime-core'
+import { tlsRemedy } from './tls-errors.ts'
 
 export function codeOf(error: unknown): string {
   const code = (error as { readonly code?: unknown } | null)?.code
@@ -33,6 +34,14 @@ export function storeErrorOf(cause: unknown, location: string): Error {
   const detail = cause instanceof Error ? cause.message : String(cause)
   const error = (as: ConstructorParameters<typeof StoreError>[0], text: string) =>
     new StoreError(as, `${location}${text}`, { cause })
+  const file = unreadFile(cause)
+  if (file !== undefined)
+    return invalid(
+      `${location}: the file ${show(file)}, which the URL names, cannot be read (${detail}); correct sslrootcert, sslcert or sslkey`,
+    )
+  const remedy = tlsRemedy(code, detail)
+  if (remedy !== undefined)
+    return error('store_unavailable', `: no encrypted connection (${detail}); ${remedy}`)
   if (isLost(cause))
     return error('store_unavailable', ` cannot be reached (${detail}); check the URL and the server`)
   if (code === rowChanged)
@@ -41,7 +50,10 @@ export function storeErrorOf(cause: unknown, location: string): Error {
       `: something else writes these tables (${detail}); stop it, then run verify`,
     )
   if (code === '28P01' || code === '28000' || code === '3D000')
-    return error('store_unavailable', `: PostgreSQL refuses the connection (${detail}); correct the URL`)
+    return error(
+      'store_unavailable',
+      `: PostgreSQL refuses the connection (${detail}); correct the URL${/no encryption/.test(detail) ? ', which may need sslmode=verify-full' : ''}`,
+    )
   if (code === '42501')
     return error(
       'store_read_only',
@@ -68,4 +80,10 @@ export function storeErrorOf(cause: unknown, location: string): Error {
     `${location}: a check failed, and nothing was written (${detail}); run verify: if it finds no fault, this is a bug of the runtime`,
     { cause },
   )
+}
+
+/** The file that could not be opened: the driver reads certificates itself. */
+function unreadFile(cause: unknown): string | undefined {
+  const { path, syscall } = (cause ?? {}) as { readonly path?: unknown; readonly syscall?: unknown }
+  return typeof path === 'string' && (syscall === 'open' || syscall === 'read') ? path : undefined
 }

@@ -36,6 +36,7 @@ export function parsePostgresUrl(given: string): PostgresPlace {
       `a schema's name is a small letter or _, then small letters, digits and _, 63 characters at most, and does not begin with pg_; given ${show(schema)}`,
       given,
     )
+  checkTls(url.searchParams, given)
   const pooler = own('pooler')
   if (pooler !== undefined && pooler !== 'transaction' && pooler !== 'none')
     throw unreadable(`pooler is transaction or none; given ${show(pooler)}`, given)
@@ -51,6 +52,21 @@ export function parsePostgresUrl(given: string): PostgresPlace {
     hasSessions: pooler !== 'transaction',
   }
 }
+
+/**
+ * The driver takes any word for `sslmode`, and will take `require` for less than it does now: so those that check the certificate now are handed
+ * to it as the one that always does.
+ */
+function checkTls(query: URLSearchParams, given: string): void {
+  const mode = query.get('sslmode')
+  if (mode === null) return
+  if (!tlsModes.includes(mode))
+    throw unreadable(`sslmode is one of ${tlsModes.join(', ')}; given ${show(mode)}`, given)
+  if (strictModes.has(mode) && query.get('uselibpqcompat') !== 'true') query.set('sslmode', 'verify-full')
+}
+
+const tlsModes: readonly string[] = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full']
+const strictModes: ReadonlySet<string> = new Set(['prefer', 'require', 'verify-ca'])
 
 function unreadable(what: string, given: string): Error {
   return invalid(
