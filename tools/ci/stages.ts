@@ -109,6 +109,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
           command: `${pnpm} races --cancels 10000 --stops 500 --histories 30`,
           cores: 1,
         },
+        { name: 'the store on PostgreSQL 15', command: `${pnpm} test:postgres-15 --whole` },
         {
           name: 'everybody at once',
           command: `AT_ONCE_SECONDS=300 ${pnpm} --filter @ku0/agent-runtime-persistence test --proof everybody-at-once`,

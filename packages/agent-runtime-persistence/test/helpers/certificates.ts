@@ -26,7 +26,7 @@ export class Authority {
     const signer = it.isAuthority === true ? privateKey : createPrivateKey(this.own.key)
     return {
       cert: certificate(it, this.name, publicKey, signer),
-      key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
     }
   }
 }

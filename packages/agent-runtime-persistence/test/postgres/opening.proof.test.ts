@@ -30,6 +30,15 @@ test('a schema of a later version is refused by an open store and by one that op
   await client.end()
 })
 
+test('the tests run on the release of PostgreSQL that was asked for', async () => {
+  const store = await openStore((await sharedServer()).newStore(), { thread: false })
+  const release = process.env['KU0_TEST_POSTGRES_RELEASE'] ?? '18'
+  // A server that was given may be of any.
+  const wanted = process.env['KU0_TEST_POSTGRES_URL'] === undefined ? `${release}.` : ''
+  expect(store.info.versions['postgres']?.startsWith(wanted)).toBe(true)
+  await store.close()
+})
+
 describe('a role that may only connect', () => {
   test('works in a schema that it owns, and nowhere else', async () => {
     const server = await sharedServer()

@@ -131,11 +131,11 @@ test('a server that is not to be trusted is refused, and the error says what to 
     ],
     [{ sslmode: 'verify' }, 'invalid_argument', /sslmode is one of disable, .*verify-full/],
   ]
-  for (const [query, code, said] of cases)
-    expect(await refusal(url(query)), JSON.stringify(query)).toMatchObject({
-      code,
-      message: expect.stringMatching(said) as string,
-    })
+  const refusals = []
+  for (const [query] of cases) refusals.push(await refusal(url(query)))
+  expect(refusals).toMatchObject(
+    cases.map(([, code, said]) => ({ code, message: expect.stringMatching(said) as string })),
+  )
 })
 
 test('a server without TLS is refused where the URL asks for it, and the error says what to do', async () => {
