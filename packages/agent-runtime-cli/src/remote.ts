@@ -5,6 +5,7 @@ import type {
   Client,
   FollowOptions,
   ListFilter,
+  PipelinePage,
   RetryOptions,
   WaitOptions,
 } from '@ku0/agent-runtime'
@@ -35,6 +36,8 @@ export type Connection = AsyncDisposable &
     | 'list'
     | 'output'
     | 'pauseQueue'
+    | 'pipeline'
+    | 'pipelines'
     | 'resumeQueue'
     | 'result'
     | 'retry'
@@ -110,6 +113,8 @@ export function connectServer(url: string, token: string | undefined, system: Sy
           }),
         ),
     },
+    pipelines: async ({ cursor, ...page }: PipelinePage = {}) =>
+      numbered(await client.pipelines({ ...page, ...texted(cursor) })),
     budgets: {
       ...budgets,
       list: async ({ cursor, ...page }: NonNullable<Parameters<Client['budgets']['list']>[0]> = {}) =>

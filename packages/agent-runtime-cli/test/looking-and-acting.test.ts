@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createRuntime, defineSupervisor, defineTask, type Runtime } from '@ku0/agent-runtime'
+import { createRuntime, definePipeline, defineSupervisor, defineTask, type Runtime } from '@ku0/agent-runtime'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { runCommand } from '../src/index.ts'
@@ -45,6 +45,23 @@ const guards = defineSupervisor({
   children: { waits: { task: wait, input: () => null } },
 })
 
+const finds = defineTask({ type: 'finds', input: z.null() }, async (ctx) => {
+  for (const page of ['a', 'b', 'c']) await ctx.publish('page', { page })
+})
+const reads = defineTask({ type: 'reads', input: z.undefined() }, async (ctx) => {
+  await ctx.waitForSignal('go')
+  while ((await ctx.receive(['page'])).length > 0) await ctx.publish('read', 1)
+})
+const findAndRead = definePipeline({
+  name: 'line',
+  input: z.null(),
+  maxUnread: 2,
+  stages: [
+    { name: 'find', task: finds, input: () => null, publishes: { page: z.unknown() } },
+    { name: 'read', task: reads, subscribes: ['page'], publishes: { read: z.number() } },
+  ],
+})
+
 const mourns = defineTask({ type: 'mourns', input: z.null() }, (ctx) => ctx.call('loss', fail, 'lost'))
 
 const folder = mkdtempSync(join(tmpdir(), 'cli-looking-'))
@@ -57,7 +74,7 @@ const ids = { greet: '', fail: '', wait: '', family: '' }
 beforeAll(async () => {
   runtime = await createRuntime({
     store: `sqlite:${store}`,
-    tasks: [greet, fail, wait, family, recovers, mourns, flaky, asks, guards],
+    tasks: [greet, fail, wait, family, recovers, mourns, flaky, asks, guards, finds, reads, findAndRead],
     config: { quotaConfig: { labels: { team: { red: { maxInFlight: 2 } } } } },
     thread: false,
     strict: false,
@@ -370,6 +387,35 @@ describe('commands that act', () => {
     expect((await agent('supervisors', 'show', ids.greet)).code).not.toBe(0)
     expect((await runIn({ folder }, 'supervisors')).err).toContain('give show, start, stop or restart')
     await runtime.cancel(taskId)
+  })
+
+  test('13.2 pipelines are listed and shown with what holds them back, and their events are followed', async () => {
+    const { taskId } = await runtime.submit(findAndRead, null)
+    for await (const { sequence } of runtime.pipeline(taskId).events()) if (sequence === 2) break
+    for await (const { type } of runtime.events(taskId)) if (type === 'task.waiting') break
+    const list = (await agent('pipelines')).out
+    expect(list).toMatch(/^PIPELINE +TYPE +STATE +STAGES +EVENTS +UNREAD +NO ROOM FOR\n/)
+    expect(list).toMatch(/ line +waiting +0 of 2 ended +2 +2 +page\n/)
+    const shown = (await agent('pipelines', taskId)).out
+    expect(shown).toMatch(/\nfind +(running|waiting) +page +/)
+    expect(shown).toMatch(/\nread +waiting +page 2 +/)
+    expect(shown).toMatch(/\nEVENT +PUBLISHED +FROM +TO\npage +2 +find +read\nread +0 +read\n$/)
+    const { stages } = (await json('pipelines', taskId)) as {
+      stages: { tasks: { taskId: string }[] }[]
+    }
+    await runtime.signal(stages[1]?.tasks[0]?.taskId ?? '', 'go')
+    const followed = await agent('pipelines', taskId, '--follow', '--type', 'page', '--json')
+    const events = followed.out.trim().split('\n')
+    expect(events.map((event) => (JSON.parse(event) as { data: unknown }).data)).toEqual(
+      ['a', 'b', 'c'].map((page) => ({ page })),
+    )
+    expect((await agent('pipelines', taskId, '--events', '--after', '2', '--type', 'page')).out).toMatch(
+      /^ +\d \S+  find +page +\{"page":"c"\}\n$/,
+    )
+    expect((await agent('pipelines', taskId)).out).toMatch(/\nread +completed +page 3 +/)
+    expect(await agent('pipelines', ids.greet)).toMatchObject({ code: 66 })
+    expect((await agent('pipelines', '--follow')).err).toContain('name the pipeline')
+    expect((await agent('pipelines', taskId, '--after', '2')).err).toContain('add --events or --follow')
   })
 
   test('11.8 the credits of a client are bought, once for each key, and shown entry by entry', async () => {

@@ -31,6 +31,7 @@ export type {
   Verdict,
   VerdictReceipt,
 } from './operations.ts'
+export type { Pipeline, PipelineEvent, PipelineEventsOptions, Pipelines } from './pipelines.ts'
 export type { InputOf, Json, ResultOf } from './typed.ts'
 export type { Watched, WatchOptions } from './watch.ts'
 export type { CallOptions, HttpClientOptions } from './options.ts'

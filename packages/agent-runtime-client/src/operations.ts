@@ -18,6 +18,7 @@ import type {
 } from '@ku0/agent-runtime-core'
 import { type Agents, agentsOn } from './agents.ts'
 import { type Bulk, bulkOn } from './bulk.ts'
+import { type Pipelines, pipelinesOn } from './pipelines.ts'
 import { type Watched, watchAll, type WatchOptions } from './watch.ts'
 import type { Receipt, TaskStatus } from './records.ts'
 import { unlessUnknown } from './unless-unknown.ts'
@@ -188,7 +189,7 @@ export interface ServerInfo {
 }
 
 /** The calls about more than one task. */
-export interface Operations extends Agents {
+export interface Operations extends Agents, Pipelines {
   /** Many tasks at once. */
   readonly bulk: Bulk
   /** Which store is served, and what an acknowledgement means. */
@@ -247,6 +248,7 @@ export function operationsOn(transport: Transport): Operations {
   const childPath = (id: string, act: string) => `/supervised/${encodeURIComponent(id)}/${act}`
   return {
     ...agentsOn(transport),
+    ...pipelinesOn(transport),
     bulk: bulkOn(transport),
     serverInfo: () => get('/info'),
     watch: (options = {}) => watchAll(transport, options),

@@ -32,4 +32,7 @@ const untouched: ReadonlySet<string> = new Set([
   'data',
   'error',
   'labels',
+  'published',
+  'taken',
+  'unread',
 ])

@@ -5,6 +5,7 @@ import {
   type Client,
   createRuntime,
   defineContract,
+  definePipeline,
   defineSupervisor,
   defineTask,
   type Receipt as RuntimeReceipt,
@@ -42,6 +43,17 @@ const watchOver = defineSupervisor({
   endsWith: 'cancel',
   children: { first: { task: wait, input: () => null } },
 })
+const publishes = defineTask({ type: 'publishes', input: z.null() }, async (ctx) => {
+  await ctx.publishAll('even', [2, 4])
+  await ctx.publish('odd', 1)
+})
+const numbers = definePipeline({
+  name: 'numbers',
+  input: z.null(),
+  stages: [
+    { name: 'only', task: publishes, input: () => null, publishes: { even: z.number(), odd: z.number() } },
+  ],
+})
 const ask = defineTask({ type: 'ask', input: z.null() }, async (ctx) => {
   await ctx.requestApproval('plan', { plan: 'go there' })
   return 'went'
@@ -49,7 +61,7 @@ const ask = defineTask({ type: 'ask', input: z.null() }, async (ctx) => {
 
 const runtime = await createRuntime({
   store: 'sqlite::memory:',
-  tasks: [add, fail, wait, speak, ask, watchOver],
+  tasks: [add, fail, wait, speak, ask, watchOver, publishes, numbers],
   logger: false,
   thread: false,
 })
@@ -148,6 +160,28 @@ test('a supervisor and its children', async () => {
   expect(await client.supervisors.stop(taskId, 'first')).toMatchObject({ stopped: true, state: 'canceled' })
   await expect(client.supervisors.stop(taskId, 'nobody')).rejects.toMatchObject({ code: 'not_found' })
   await client.cancel(taskId)
+})
+
+test('13.2 a pipeline, its stages and its events', async () => {
+  const receipt = await client.submit('numbers', null)
+  const follow = async (given = {}) => {
+    const found: unknown[] = []
+    for await (const { sequence, data } of client.pipeline(receipt).events(given))
+      found.push([sequence, data])
+    return found
+  }
+  const published = [
+    [1, 2],
+    [2, 4],
+    [3, 1],
+  ]
+  expect(await follow()).toEqual(published)
+  expect(await follow({ live: false })).toEqual(published)
+  for (const live of [true, false]) expect(await follow({ types: ['odd'], after: 1, live })).toEqual([[3, 1]])
+  await client.result(receipt)
+  expect(await client.pipeline(receipt).status()).toEqual(await runtime.pipeline(receipt.taskId).status())
+  expect((await client.pipelines({ limit: 1 })).pipelines).toMatchObject([{ taskId: receipt.taskId, seq: 3 }])
+  await expect(client.pipeline('nobody').status()).rejects.toMatchObject({ code: 'not_found' })
 })
 
 test('a refusal of the server has its code and its fields', async () => {

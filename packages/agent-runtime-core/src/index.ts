@@ -107,7 +107,7 @@ export {
   type RestartDecision,
 } from './supervision/decide.ts'
 export { checkStages, type StageViolation, violationsText } from './pipeline/check.ts'
-export type { PipelineRecord, StageRefusal, StageTaskRecord } from './pipeline/operations.ts'
+export type { PipelineRecord, StageRecord, StageRefusal, StageTaskRecord } from './pipeline/operations.ts'
 export {
   type LogRange,
   isPipelineMemo,

@@ -44,6 +44,11 @@ export async function setScene(
   for await (const { type } of runtime.events('supervisor')) if (type === 'task.waiting') break
   const { taskId: ended } = await runtime.supervisors.start('supervisor', 'ended', 'speak', 0)
   await runtime.result(ended)
+  await runtime.submit('search', 3, { taskId: 'pipeline' })
+  for await (const { sequence } of runtime.pipeline('pipeline').events()) if (sequence === 2) break
+  // Its first stage has no room for a third event, and its second waits for a signal.
+  for (const { tasks } of (await runtime.pipeline('pipeline').status()).stages)
+    for await (const { type } of runtime.events(tasks[0]?.taskId ?? '')) if (type === 'task.waiting') break
   await runtime.result('done')
   await runtime.result('failed').catch(() => {})
   for (const taskId of ids.slice(2))
@@ -106,6 +111,8 @@ export async function setScene(
     },
     stopSupervised: { path: '/tasks/supervisor/supervised/first/stop' },
     restartSupervised: { path: '/tasks/supervisor/supervised/ended/restart' },
+    showPipeline: { path: '/pipelines/pipeline' },
+    pipelineEvents: { path: '/pipelines/pipeline/events?types=foundAt' },
     submitTask: { path: '/tasks', body: { task: 'speak', input: 1, options: { labels: { a: 'b' } } } },
     submitTasks: { path: '/tasks:batch', body: { tasks: [{ task: 'speak', input: 0 }] } },
     showResult: { path: '/tasks/done/result?waitMs=1' },

@@ -1,5 +1,6 @@
 import {
   createRuntime,
+  definePipeline,
   defineSupervisor,
   defineTask,
   type Runtime,
@@ -17,6 +18,14 @@ import {
 } from '../src/index.ts'
 
 const waits = defineTask({ type: 'wait', input: z.unknown() }, async (ctx) => ctx.waitForSignal('go'))
+
+const find = defineTask({ type: 'find', input: z.number() }, async (ctx, count) => {
+  for (let page = 1; page <= count; page += 1) await ctx.publish('foundAt', { page, secret: 'abc' })
+})
+const look = defineTask({ type: 'look', input: z.undefined() }, async (ctx) => {
+  await ctx.waitForSignal('go')
+  while ((await ctx.receive(['foundAt'])).length > 0) await ctx.publish('looked', 1)
+})
 
 /** Tasks of every kind that the routes need: one that ends, one that fails, one that waits, one that emits, one that asks a human. */
 const tasks = [
@@ -44,6 +53,17 @@ const tasks = [
     input: z.unknown(),
     endsWith: 'cancel',
     children: { first: { task: waits, input: () => null } },
+  }),
+  find,
+  look,
+  definePipeline({
+    name: 'search',
+    input: z.number(),
+    maxUnread: 2,
+    stages: [
+      { name: 'find', task: find, input: (count) => count, publishes: { foundAt: z.unknown() } },
+      { name: 'look', task: look, subscribes: ['foundAt'], publishes: { looked: z.number() } },
+    ],
   }),
   defineTask({ type: 'spend', input: z.unknown() }, async (ctx) => {
     for (const key of ['a', 'b', 'c']) await ctx.step(key, () => key)

@@ -115,6 +115,7 @@ export type {
   PipelineEvent,
   PipelineEventOf,
   PipelineEventsOptions,
+  PipelinePage,
   PipelineView,
   PipelineViolation,
   PublishOptions,

@@ -11,6 +11,7 @@ import {
   typeFilter,
   watch,
 } from './options.ts'
+import { readList } from './values.ts'
 
 const task = { name: '<task>', about: 'the id of the task' }
 
@@ -138,6 +139,30 @@ export const looking: readonly CommandEntry[] = [
       ['agent-runtime stats --watch', 'the same as a live screen, with rates'],
     ],
     load: () => import('../commands/stats.ts'),
+  },
+  {
+    name: 'pipelines',
+    about: 'list the pipelines, or show the stages of one and the events between them',
+    args: [{ name: '[task]', about: 'the id of the task that is the pipeline' }],
+    options: [
+      { flags: '--events', about: 'show the events that its stages have published' },
+      { flags: '-f, --follow', about: 'show its events, and go on with new ones until the pipeline ends' },
+      {
+        flags: '--type <types>',
+        about: 'only events of these types, separated by commas',
+        read: readList,
+      },
+      after,
+      ...pages,
+      ...watch,
+      ...onStoreOrServer,
+    ],
+    examples: [
+      ['agent-runtime pipelines', 'the newest, and how far each is'],
+      ['agent-runtime pipelines TASK', 'its stages: what each has published, received and left unread'],
+      ['agent-runtime pipelines TASK --follow --json', 'every event as a line of JSON, until it ends'],
+    ],
+    load: () => import('../commands/pipelines.ts'),
   },
   {
     name: 'workers',

@@ -161,6 +161,48 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
     },
   )
 
+  rule('13.2 pipelines are listed, newest first, with what each stage has left', async (scene) => {
+    const line = await started(scene)
+    await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2', '3'])
+    await receive(scene, at(line, 'b'), 'r1', ['x'], 2)
+    expect(await scene.read({ kind: 'pipelines', limit: 5 })).toMatchObject({
+      pipelines: [
+        {
+          taskId: line.taskId,
+          state: 'waiting',
+          stages: [
+            { stage: 'a', unread: {}, heldBack: ['x'], tasks: [{ state: 'running' }] },
+            { stage: 'b', taken: { x: 2 }, unread: { x: 1 }, heldBack: [], tasks: [{ state: 'running' }] },
+            { stage: 'c', unread: { x: 3 }, heldBack: [] },
+          ],
+        },
+      ],
+    })
+    await finish(scene, at(line, 'c'))
+    expect((await scene.read({ kind: 'pipeline', taskId: line.taskId }))?.stages).toMatchObject([
+      { heldBack: [] },
+      { unread: { x: 1 } },
+      { stage: 'c', ended: true, unread: {}, tasks: [{ state: 'completed' }] },
+    ])
+    const second = await scene.accepted({ type: 'line' })
+    const { leaseId } = await scene.claim()
+    const open = { kind: 'openPipeline', leaseId, key: PIPELINE_KEY, position: 0, terms: chain } as const
+    await scene.write(open)
+    const newest = await scene.read({ kind: 'pipelines', limit: 1 })
+    expect(newest.pipelines).toMatchObject([
+      { taskId: second, state: 'running', seq: 0, stages: [{ stage: 'a', ended: false }, {}, {}] },
+    ])
+    expect(newest.pipelines[0]?.stages[0]?.tasks).toEqual([{ ended: false, taken: {}, unread: {} }])
+    const { taskId: full } = at(line, 'a')
+    await publish(scene, at(line, 'a'), 'p2', 'x', ['4', '5', '6'])
+    const stageOf = async () => (await scene.read({ kind: 'pipeline', taskId: line.taskId }))?.stages[0]
+    expect(await stageOf()).toMatchObject({ heldBack: ['x'] })
+    await scene.write({ kind: 'cancel', taskId: full })
+    expect(await stageOf()).toMatchObject({ heldBack: [], ended: false, tasks: [{ state: 'canceled' }] })
+    const older = await scene.read({ kind: 'pipelines', limit: 1, before: newest.cursor })
+    expect([older.pipelines.map(({ taskId }) => taskId), older.cursor]).toEqual([[line.taskId], undefined])
+  })
+
   rule('13.2 a key that was used answers as it did, and nothing is written twice', async (scene) => {
     const line = await started(scene)
     await publish(scene, at(line, 'a'), 'p1', 'x', ['1'])

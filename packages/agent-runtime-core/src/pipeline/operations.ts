@@ -4,6 +4,7 @@ import type { StageViolation } from './check.ts'
 import { openPipelineNeeds, stageNeeds } from './needs.ts'
 import { openPipeline, publish, receive } from './transitions.ts'
 import type { PipelineTerms, TakenEvents } from './pipeline.ts'
+import type { TaskState } from '../task/states.ts'
 import type { PipelineLog } from './log.ts'
 
 /** Writes about pipelines. Each is a step of the task that asks: a key that has its memo answers with it, and nothing is written. */
@@ -72,6 +73,11 @@ export type StageRefusal =
 export interface PipelineReads {
   /** The pipeline that a task is, or is a stage of. */
   pipeline: { fields: { readonly taskId: string }; answer: PipelineRecord | undefined }
+  /** A page of the pipelines, newest first. `before`: the cursor of the page before. */
+  pipelines: {
+    fields: { readonly limit: number; readonly before?: number | undefined }
+    answer: { readonly pipelines: readonly PipelineRecord[]; readonly cursor?: number }
+  }
   /** The log of the pipeline that a task is, or is a stage of; undefined for another task. */
   pipelineEvents: {
     fields: { readonly taskId: string; readonly after: number; readonly limit: number }
@@ -88,29 +94,39 @@ export interface PipelineRecord {
   readonly stage?: string
   /** The partition that this task is, in a stage with several. */
   readonly partition?: number
+  /** The state of its task. */
+  readonly state: TaskState
   readonly terms: PipelineTerms
   /** The sequence of the last event, 0 before the first. */
   readonly seq: number
   /** By type: how many events were published. */
   readonly published: PipelineLog['published']
   /** In the order of the terms. */
-  readonly stages: readonly {
-    readonly stage: string
-    /** Whether all its tasks have completed. */
-    readonly ended: boolean
-    /** By type: how many events it has received. */
-    readonly taken: Readonly<Record<string, number>>
-    /** Its tasks: one, or one for each partition in order. */
-    readonly tasks: readonly StageTaskRecord[]
-  }[]
+  readonly stages: readonly StageRecord[]
+}
+
+/** A stage of a pipeline, and how far it has come. */
+export interface StageRecord {
+  readonly stage: string
+  /** Whether all its tasks have completed. */
+  readonly ended: boolean
+  /** By type: how many events it has received. */
+  readonly taken: Readonly<Record<string, number>>
+  /** By type: how many events its tasks have to receive now; a type of which there are none is absent. */
+  readonly unread: Readonly<Record<string, number>>
+  /** The types that it cannot publish now, because a task of a stage has `maxUnread` of them to receive. Empty once its tasks are over. */
+  readonly heldBack: readonly string[]
+  /** Its tasks: one, or one for each partition in order. */
+  readonly tasks: readonly StageTaskRecord[]
 }
 
 /** A task of a stage, and how far it has come. */
 export interface StageTaskRecord {
   /** From 1; absent in a stage that is one task. */
   readonly partition?: number
-  /** Absent until it was spawned. */
+  /** Its id and its state; absent until it was spawned. */
   readonly taskId?: string
+  readonly state?: TaskState
   readonly ended: boolean
   /** By type: how many events it has received. */
   readonly taken: Readonly<Record<string, number>>

@@ -469,6 +469,7 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
   routes: {},
   supervisor: { taskId },
   pipeline: { taskId },
+  pipelines: { limit: page, before: whole.optional() },
   pipelineEvents: { taskId, after: whole, limit: page },
   swarms: { name: text.optional() },
   stats: {},

@@ -152,6 +152,7 @@ export function prepareLoad(db: Queries) {
     .pluck()
   const budget = from('budget', 'WHERE task = ?')
   const pipeline = from('pipeline', 'WHERE task = ?')
+  const pipelinesBefore = from('pipeline', 'WHERE task < ? ORDER BY task DESC LIMIT ? + 0')
   const budgetsDue = from('budget', 'WHERE due_at <= ? ORDER BY due_at, task LIMIT ? + 0')
   const nextBudget = db
     .prepare<[], number | null>('SELECT min(due_at) FROM budget WHERE due_at IS NOT NULL')
@@ -282,6 +283,7 @@ export function prepareLoad(db: Queries) {
     ledger: prepareLedgerLoad(db),
     budget: (taskId: number) => one(budget.get(taskId), budgetOf),
     pipeline: (taskId: number) => one(pipeline.get(taskId), pipelineOf),
+    pipelinesBefore: (taskId: number, limit: number) => pipelinesBefore.all(taskId, limit).map(pipelineOf),
     budgetsDue: (at: number, limit: number) => budgetsDue.all(at, limit).map(budgetOf),
     nextBudget: () => nextBudget.get() ?? undefined,
     budgetsAsking: (after: number, limit: number) => budgetsAsking.all(after, limit).map(budgetOf),

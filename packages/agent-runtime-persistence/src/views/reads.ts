@@ -127,11 +127,13 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'pipeline': {
         const row = find(query.taskId)
-        return row === undefined ? undefined : db.atOnce(() => pipelines(row))
+        return row === undefined ? undefined : db.atOnce(() => pipelines.of(row))
       }
+      case 'pipelines':
+        return db.atOnce(() => pipelines.page(query))
       case 'pipelineEvents': {
         const row = find(query.taskId)
-        const pipeline = row === undefined ? undefined : pipelines(row)
+        const pipeline = row === undefined ? undefined : pipelines.of(row)
         const log = pipeline === undefined ? undefined : find(pipeline.taskId)
         return pipeline === undefined || log === undefined
           ? undefined

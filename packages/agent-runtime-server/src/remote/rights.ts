@@ -77,6 +77,7 @@ export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read'>> = {
   supervisor: 'own',
   pipeline: 'own',
   pipelineEvents: 'own',
+  pipelines: 'read',
   tasks: 'read',
   taskIds: 'read',
   budgets: 'read',

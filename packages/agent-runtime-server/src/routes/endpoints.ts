@@ -46,6 +46,7 @@ import {
   showStats,
   undrainWorker,
 } from './operation.ts'
+import { listPipelines, pipelineEvents, showPipeline } from './pipelines.ts'
 import {
   listSchedules,
   pauseSchedule,
@@ -81,6 +82,9 @@ export const endpoints: readonly Endpoint[] = [
   startSupervised,
   stopSupervised,
   restartSupervised,
+  listPipelines,
+  showPipeline,
+  pipelineEvents,
   countBulk,
   startBulk,
   showBulk,

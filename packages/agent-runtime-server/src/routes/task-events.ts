@@ -12,7 +12,10 @@ const nothingLeft = {
   204: { description: 'As a stream: the task has ended, and nothing comes after this id' },
 }
 
-const headers = z.object({
+/** The answers of a route that answers pages or a stream, beside its pages. */
+export const streamAnswers = { also: { 'text/event-stream': streamed }, nothingLeft }
+
+export const streamHeaders = z.object({
   'last-event-id': z
     .string()
     .regex(/^\d{1,15}$/)
@@ -32,12 +35,12 @@ export const taskEvents = endpoint({
   bound: 'task',
   params: TaskPath,
   query: SeqPage,
-  headers,
+  headers: streamHeaders,
   answers: {
     200: {
       description: 'A page of events',
       schema: z.object({ events: z.array(EventSchema), cursor: z.int().optional() }),
-      also: { 'text/event-stream': streamed },
+      also: streamAnswers.also,
     },
     ...nothingLeft,
   },
@@ -59,12 +62,12 @@ export const taskOutput = endpoint({
   bound: 'task',
   params: TaskPath,
   query: SeqPage,
-  headers,
+  headers: streamHeaders,
   answers: {
     200: {
       description: 'A page of what it emitted',
       schema: z.object({ items: z.array(OutputItemSchema), cursor: z.int().optional() }),
-      also: { 'text/event-stream': streamed },
+      also: streamAnswers.also,
     },
     ...nothingLeft,
   },

@@ -40,6 +40,28 @@ export async function followOutput(
   })
 }
 
+/** The events that the stages of a pipeline publish after a sequence, as a stream. */
+export async function followPipeline(
+  serving: Serving,
+  caller: Caller,
+  request: Incoming,
+  taskId: string,
+  { after, types }: { readonly after: number; readonly types: readonly string[] | undefined },
+): Promise<Reply> {
+  const { runtime, toJson, streams } = serving
+  const pipeline = runtime.pipeline(taskId)
+  const isOver = async () => {
+    for await (const _ of pipeline.events({ after, types, live: false, check: false })) return false
+    return true
+  }
+  return follow(serving, caller, request, taskId, isOver, async function* (signal) {
+    for await (const event of pipeline.events({ after, types, signal, check: false }))
+      yield streams.frames.take(`${taskId} pipeline ${event.sequence}`, () =>
+        frameOf(String(event.sequence), toJson(event)),
+      )
+  })
+}
+
 async function follow(
   { runtime, streams }: Serving,
   caller: Caller,

@@ -27,12 +27,15 @@ export function toJsonWith(redact: Redaction): ToJson {
       if (isTimeName(key) && typeof item === 'number') json[key] = isoOf(item)
       else if (key === 'data') json[key] = valueToJson(redact('data', inside(item)))
       else if (isValueName(key)) json[key] = shown(key, item)
-      else json[key] = key === 'labels' ? item : toJson(item)
+      else json[key] = keyedByUsers.has(key) ? item : toJson(item)
     }
     return json
   }
   return toJson
 }
+
+/** Tables whose keys are names of users: labels, and counts by the types of a pipeline's events. */
+const keyedByUsers: ReadonlySet<string> = new Set(['labels', 'published', 'taken', 'unread'])
 
 function isValueName(name: string): name is ValueName {
   return names.has(name)

@@ -26,7 +26,7 @@ import type { EventPattern, RuntimeEvent } from './events.ts'
 import type { Graph, GraphNodes, GraphOutput } from './graphs.ts'
 import type { Receipt, TaskId } from './receipts.ts'
 import type { Schedules } from './schedules.ts'
-import type { Pipeline } from './pipelines.ts'
+import type { Pipeline, PipelinePage, PipelineView } from './pipelines.ts'
 import type { Supervisors } from './supervisors.ts'
 import type { TaskStatus } from './status.ts'
 import type { SubmitOptions } from './submissions.ts'
@@ -232,6 +232,11 @@ export interface Client extends AsyncDisposable {
 
   /** The events of a pipeline and how far its stages have come, for readers outside of it: `docs/pipelines.md`. */
   pipeline(task: Receipt | string): Pipeline
+
+  /** The pipelines of the store and how far their stages have come, newest first. While the page has a `cursor` there are more. */
+  pipelines(
+    page?: PipelinePage,
+  ): Promise<{ readonly pipelines: readonly PipelineView[]; readonly cursor?: number }>
 
   /**
    * The values that the task emits, in the same way. After a failover, `attempt.restarted` comes first. Where

@@ -45,6 +45,8 @@ export interface PipelineEventsOptions {
   readonly after?: number | undefined
   /** Only events of these types; all by default. */
   readonly types?: readonly string[] | undefined
+  /** Whether data is what the schema of its type returns, which is the default, or as it is stored. */
+  readonly check?: boolean | undefined
   /** Whether to follow the pipeline until it has ended, which is the default, or to stop at what is there now. */
   readonly live?: boolean | undefined
   /** Ends the reading; the iteration throws its reason. */
@@ -53,6 +55,14 @@ export interface PipelineEventsOptions {
 
 /** A pipeline, and how far its stages have come. */
 export type PipelineView = PipelineRecord
+
+/** Which pipelines to list. */
+export interface PipelinePage {
+  /** 1 to 1000, 100 by default. */
+  readonly limit?: number | undefined
+  /** The `cursor` of the page before. */
+  readonly cursor?: number | undefined
+}
 
 /** A rule that the stages of a pipeline break. */
 export type PipelineViolation = StageViolation

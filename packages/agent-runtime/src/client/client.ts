@@ -47,7 +47,7 @@ import type { Graph, GraphNodes, GraphOutput } from '../api/graphs.ts'
 import type { LogLine } from '../api/logger.ts'
 import type { Receipt, TaskId } from '../api/receipts.ts'
 import type { Schedules } from '../api/schedules.ts'
-import type { Pipeline } from '../api/pipelines.ts'
+import type { Pipeline, PipelinePage } from '../api/pipelines.ts'
 import type { Supervisors } from '../api/supervisors.ts'
 import type { TaskStatus } from '../api/status.ts'
 import type { SubmitOptions } from '../api/submissions.ts'
@@ -86,7 +86,7 @@ import { SaidOnce } from '../terms/said-once.ts'
 import { ScheduleBook } from './schedules.ts'
 import { sendSignal } from './signal-task.ts'
 import { pageOfHistory, pageOfOutput, storedSteps } from './stored-pages.ts'
-import { pipelineOf } from './pipelines.ts'
+import { pageOfPipelines, pipelineOf } from './pipelines.ts'
 import { supervisorsOf } from './supervisors.ts'
 import { Submissions } from './submissions.ts'
 import { graphSubmission } from './submit-graph.ts'
@@ -381,6 +381,11 @@ export class StoreClient implements Client {
     const taskId = taskIdOf('pipeline', task)
     const deps = { store: this.#store, feed: this.feed, values: this.#deps.values }
     return pipelineOf(deps, taskId, () => this.lifetime.assertOpen())
+  }
+
+  async pipelines(page: PipelinePage = {}): Promise<Reads['pipelines']['answer']> {
+    this.lifetime.assertOpen()
+    return pageOfPipelines(this.#store, page)
   }
 
   async stats(): Promise<StoreStats> {

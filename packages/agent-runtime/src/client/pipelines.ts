@@ -1,5 +1,13 @@
-import { assertOptions, type PipelineRecord, RuntimeError } from '@ku0/agent-runtime-core'
-import type { Pipeline, PipelineEvent, PipelineEventsOptions } from '../api/pipelines.ts'
+import {
+  assertOptions,
+  type ExecutionStore,
+  type PipelineRecord,
+  type Reads,
+  type Rules,
+  RuntimeError,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
+import type { Pipeline, PipelineEvent, PipelineEventsOptions, PipelinePage } from '../api/pipelines.ts'
 import { pipelineRules } from '../terms/arguments.ts'
 import { readEvent } from '../terms/pipeline-events.ts'
 import { type FollowDeps, followChunks } from './follow.ts'
@@ -27,18 +35,33 @@ export function pipelineOf(deps: FollowDeps, taskId: string, assertOpen: () => v
   }
 }
 
+/** The pipelines of a store, newest first. */
+export async function pageOfPipelines(
+  store: ExecutionStore,
+  page: PipelinePage,
+): Promise<Reads['pipelines']['answer']> {
+  assertOptions('pipelines', page, pageRules)
+  const { limit = 100, cursor } = page
+  return store.read({ kind: 'pipelines', limit, ...(cursor === undefined ? {} : { before: cursor }) })
+}
+
 /** One that was submitted and has not begun has no events yet. */
 async function* read(
   deps: FollowDeps,
   taskId: string,
   record: () => Promise<PipelineRecord>,
-  { types, ...options }: PipelineEventsOptions,
+  { types, check, ...options }: PipelineEventsOptions,
 ): AsyncGenerator<PipelineEvent, void, undefined> {
   let pipeline: string | undefined
   for await (const chunk of followChunks(deps, taskId, options)) {
     pipeline ??= (await record()).type
-    const event = readEvent(deps.values, pipeline, chunk)
+    const event = readEvent(deps.values, check === false ? undefined : pipeline, chunk)
     if (types === undefined || types.includes(event.type)) yield event
   }
   if (pipeline === undefined && options.live !== false) await record()
+}
+
+const pageRules: Rules<PipelinePage> = {
+  limit: wholeNumber(1, 1_000),
+  cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER),
 }

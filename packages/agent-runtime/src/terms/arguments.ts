@@ -116,6 +116,7 @@ export const followRules: Rules<FollowOptions> = {
 }
 export const pipelineRules: Rules<PipelineEventsOptions> = {
   ...followRules,
+  check: flagRule,
   types: [
     'a list of types of events',
     (types) => Array.isArray(types) && types.every((type) => typeof type === 'string'),

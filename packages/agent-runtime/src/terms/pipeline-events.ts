@@ -35,18 +35,19 @@ function readPublished(pipeline: string, type: string, data: unknown, sequence: 
   )
 }
 
-/** A stored event. `pipeline`: the task type of the pipeline. */
+/** A stored event. `pipeline`: the task type of the pipeline; without it the data is as it is stored. */
 export function readEvent(
   values: { readonly decode: (text: string) => unknown },
-  pipeline: string,
+  pipeline: string | undefined,
   { seq, at, data }: Pick<OutputChunk, 'seq' | 'at' | 'data'>,
 ): PipelineEvent {
   const { text, ...names } = partsOf(data)
   const { type } = names
+  const stored = values.decode(text)
   return {
     sequence: seq,
     ...names,
-    data: readPublished(pipeline, type, values.decode(text), seq),
+    data: pipeline === undefined ? stored : readPublished(pipeline, type, stored, seq),
     at,
   }
 }

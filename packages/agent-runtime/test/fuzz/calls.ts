@@ -334,9 +334,18 @@ export const doors: Readonly<Record<string, Door>> = {
   pipeline: {
     given: [
       task,
-      fields({ after: mostly(values(0, 1)), types: mostly(listOf(mostly(values('x')))), signal }),
+      fields({
+        after: mostly(values(0, 1)),
+        types: mostly(listOf(mostly(values('x')))),
+        check: mostly(values(true, false)),
+        signal,
+      }),
     ],
     open: (world, it: never, options: never) => world.someOf(world.runtime.pipeline(it).events(options)),
+  },
+  pipelines: {
+    given: [fields({ limit: count, cursor: count })],
+    open: ({ runtime }, page: never) => runtime.pipelines(page),
   },
   explain: { given: [task], open: ({ runtime }, it: never) => runtime.explain(it) },
   explainQueue: { given: [], open: ({ runtime }) => runtime.explainQueue() },

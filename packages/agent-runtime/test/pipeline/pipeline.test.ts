@@ -101,6 +101,30 @@ describe('13.2 stages', () => {
     },
   )
 
+  test('are listed with their pipeline, whose events are read as they are stored where the reader asks for that', async () => {
+    const upper = z.string().transform((word) => word.toUpperCase())
+    const says = defineTask({ type: 'says', input: nothing }, (ctx) => ctx.publish('said', 'hello'))
+    const pipeline = definePipeline({
+      name: 'one stage',
+      stages: [{ name: 'says', task: says, publishes: { said: upper } }],
+    })
+    await using it = await createTestRuntime({ tasks: [pipeline, says] })
+    const { runtime } = it
+    const receipts = [await runtime.submit(pipeline, undefined), await runtime.submit(pipeline, undefined)]
+    for (const receipt of receipts) await it.result(receipt)
+    const [first = '', second = ''] = receipts.map(({ taskId }) => taskId)
+    const read = (check?: boolean) => all(runtime.pipeline(first).events({ check }))
+    expect([await read(), await read(false)]).toMatchObject([[{ data: 'HELLO' }], [{ data: 'hello' }]])
+    const page = await runtime.pipelines({ limit: 1 })
+    const listed = [...page.pipelines, ...(await runtime.pipelines({ cursor: page.cursor })).pipelines]
+    expect(listed.map(({ taskId }) => taskId).toSorted()).toEqual([first, second].toSorted())
+    expect(listed).toMatchObject([
+      { state: 'completed' },
+      { stages: [{ ended: true, tasks: [{ state: 'completed' }] }] },
+    ])
+    await expect(runtime.pipelines({ limit: 0 })).rejects.toMatchObject({ code: 'invalid_argument' })
+  })
+
   test('fail the pipeline when one of them fails, and those that wait for its events are canceled', async () => {
     const breaks = defineTask({ type: 'breaks', input: nothing }, async (ctx) => {
       await ctx.publish('word', { word: 'x' })
@@ -215,6 +239,34 @@ describe('13.2 stages', () => {
     expect(new Set(received)).toEqual(new Set([1]))
     const lengths = await all(runtime.pipeline(receipt).events({ types: ['length'] }))
     expect(lengths.map(({ data }) => data)).toEqual([1, 'draft 0', 'draft 1'])
+  })
+
+  test('that are canceled while they keep their slot for room or for events stop at once', async () => {
+    const full = defineTask({ type: 'full', input: nothing }, async (ctx) => {
+      for (let word = 0; word < 3; word += 1) await ctx.publish('word', { word: 'x' })
+    })
+    const idle = defineTask({ type: 'idle', input: nothing }, (ctx) => ctx.receive(['other']))
+    const pipeline = definePipeline({
+      name: 'full line',
+      maxUnread: 1,
+      stages: [
+        { name: 'full', task: full, publishes: { word: Word, other: z.null() } },
+        { name: 'idle', task: idle, subscribes: ['word', 'other'] },
+      ],
+    })
+    const runtime = await createRuntime({
+      store: 'sqlite::memory:',
+      tasks: [pipeline, full, idle],
+      config: { abortGraceMs: 5_000 },
+      logger: false,
+    })
+    const leaked: string[] = []
+    runtime.on('task.leaked', ({ taskId }) => leaked.push(taskId))
+    const receipt = await runtime.submit(pipeline, undefined)
+    for await (const _ of runtime.pipeline(receipt).events()) break
+    await runtime.cancel(receipt)
+    await runtime.close()
+    expect(leaked).toEqual([])
   })
 
   test('are read from outside while they run, from any sequence on', async () => {

@@ -64,7 +64,9 @@ export class StageCall<T> implements Start, Member {
 
   /** The handler has to stop, or has ended without waiting. */
   refuse(reason: unknown = this.#scope.closedBy): void {
-    this.#end(() => this.answer.reject(reason))
+    if (this.#ended) return
+    this.#leave()
+    this.answer.reject(reason)
   }
 
   abandon(reason: Error): void {
@@ -81,7 +83,11 @@ export class StageCall<T> implements Start, Member {
   #heard(tried: Tried<T>): void {
     if (this.#ended) return
     if (this.#scope.closedBy !== undefined || tried.as === 'lost') return this.refuse()
-    if (tried.as === 'done') return this.#end(() => this.answer.resolve(tried.value))
+    if (tried.as === 'done') {
+      // At this boundary the task may yield: then nothing is answered any more.
+      if (!this.#leave()) this.answer.resolve(tried.value)
+      return
+    }
     const leftMs = this.#keepsSlotUntil - this.#monotonic()
     if (leftMs <= 0 || this.#pass.attempt.yieldAsked) this.#wait()
     else this.#listen(leftMs)
@@ -107,6 +113,8 @@ export class StageCall<T> implements Start, Member {
   }
 
   #wait(): void {
+    // The handler had to stop while the call kept its slot.
+    if (this.#scope.closedBy !== undefined) return this.refuse()
     const { wait, position } = this.#it
     this.#counted = false
     this.#pass.waits.add({
@@ -129,19 +137,17 @@ export class StageCall<T> implements Start, Member {
   #fail(error: unknown): void {
     if (this.#ended) return
     this.#pass.giveBack(this.#it.key, this.#it.position)
-    this.#end(() => this.answer.reject(error))
+    this.refuse(error)
   }
 
-  #end(settle: () => void): void {
-    if (this.#ended) return
+  /** True if the task has yielded here, or its handler has to stop. */
+  #leave(): boolean {
     this.#ended = true
     this.#scope.drop(this)
     this.#scope.answered(LIVE)
-    const isCounted = this.#counted
+    if (!this.#counted) return false
     this.#counted = false
-    // At this boundary the task may yield: then nothing settles any more.
-    if (isCounted && this.#pass.gate.end()) return
-    settle()
+    return this.#pass.gate.end()
   }
 
   #monotonic(): number {
