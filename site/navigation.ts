@@ -46,6 +46,7 @@ export const sections: readonly Section[] = [
       page('docs/pipelines.md', 'Pipelines'),
       page('docs/schedules.md', 'Schedules'),
       page('docs/evaluation.md', 'Evaluation'),
+      page('docs/marketplace.md', 'A marketplace of agents'),
       page('docs/changing-code.md', 'Changing code'),
       page('docs/strict-mode.md', 'Strict mode'),
       page('docs/lint.md', 'Lint rules'),

@@ -864,6 +864,37 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/supervision/otp.test.ts', 'a model of OTP'],
   },
   {
+    name: '13.6 the judgement of a job has another key in each pass',
+    file: `${runtime}market/run-job.ts`,
+    edits: [
+      ['      taskId,\n      key,\n', "      taskId,\n      key: key + '/' + this.#ctx.fencingToken,\n"],
+    ],
+    killedBy: ['packages/agent-runtime/test/market/crash.proof.test.ts', 'one evaluation'],
+  },
+  {
+    name: '13.6 a lost lease counts as an error of the agent',
+    file: `${runtime}market/measures.ts`,
+    edits: [['Math.max(1, task.attempt - task.crashes)', 'task.attempt']],
+    killedBy: ['packages/agent-runtime/test/market/crash.proof.test.ts', 'one evaluation'],
+  },
+  {
+    name: '13.6 a better reputation moves an agent down',
+    file: `${core}market/rank.ts`,
+    edits: [
+      [
+        'effectiveWeight(tierWeights[tier], beta, reputation) / most',
+        'tierWeights[tier] / effectiveWeight(most, beta, reputation)',
+      ],
+    ],
+    killedBy: coreTest('market/rank', 'a better reputation never moves'),
+  },
+  {
+    name: '13.6 parts of a job cost more than its contract says',
+    file: `${runtime}market/edges.ts`,
+    edits: [['cost > micro(price)', 'cost > micro(price) * MICRO']],
+    killedBy: ['packages/agent-runtime/test/market/marketplace.test.ts', 'take the place of its own'],
+  },
+  {
     name: '13.2 a stage receives an event twice',
     file: `${core}pipeline/log.ts`,
     edits: [

@@ -106,6 +106,25 @@ export {
   type RestartCase,
   type RestartDecision,
 } from './supervision/decide.ts'
+export {
+  marketKey,
+  type MarketStage,
+  marketStageAfter,
+  marketStageIn,
+  marketStages,
+  marketTaskKey,
+} from './market/market.ts'
+export {
+  defaultRankWeights,
+  type Proposal,
+  type RankedProposal,
+  type Ranking,
+  rankProposals,
+  type RankCandidate,
+  type RankTerm,
+  rankTerms,
+  type RankWeights,
+} from './market/rank.ts'
 export { checkStages, type StageViolation, violationsText } from './pipeline/check.ts'
 export type { PipelineRecord, StageRecord, StageRefusal, StageTaskRecord } from './pipeline/operations.ts'
 export {
@@ -287,6 +306,7 @@ export type { AgentRecord, SwarmRecord } from './swarm/operations.ts'
 
 // Decisions: pure functions over plain data
 export {
+  distanceBetween,
   type Judgement,
   nearestTo,
   type RawReadingOptions,

@@ -121,6 +121,24 @@ export type {
   PublishOptions,
   ReceiveOptions,
 } from './api/pipelines.ts'
+export { defineMarketplace, type MarketplaceDefinition } from './market/define-marketplace.ts'
+export type { MarketplaceStages, StagesFor } from './market/market.ts'
+export type {
+  ContractedJob,
+  DecomposedJob,
+  Decomposition,
+  ExecutedJob,
+  Job,
+  JobContract,
+  JobEvaluation,
+  JobMeasures,
+  JobPart,
+  JobResult,
+  Negotiation,
+  Proposal,
+  RankedProposal,
+  RankingSettings,
+} from './api/markets.ts'
 export {
   type DefinedChild,
   defineSupervisor,

@@ -11,10 +11,11 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system })
   await using client = await connect(await settings())
   const told = await client.explain(taskId)
   if (told === undefined) throw noTask(taskId)
-  const { state, summary, until, ahead, start, requeued, failure, children, stepFailures = [] } = told
+  const { state, summary, stage, until, ahead, start, requeued, failure, children, stepFailures = [] } = told
   print.answer(told, () => [
     [stateText(state), ': ', summary],
     ...pairs([
+      ['stage', stage],
       [
         'until',
         until === undefined ? undefined : `${new Date(until).toISOString()} (${ago(until, system.now())})`,

@@ -1,6 +1,8 @@
 import {
   lanes,
   childName,
+  marketKey,
+  marketTaskKey,
   type Explanation,
   type Claim,
   type Submission,
@@ -479,6 +481,39 @@ export function explains({ rule, timed, twice, expect }: Suite): void {
       })
     },
   )
+
+  rule('13.6 a job of a marketplace says in which stage it is, whatever its state', async (scene) => {
+    await scene.worker('w', 1, ['work'])
+    const taskId = await scene.accepted()
+    const { leaseId } = await scene.claim()
+    const stage = async () => (await explain(scene, taskId)).stage
+    const record = (key: string, position: number) =>
+      scene.write({ kind: 'recordStep', leaseId, key, position, durationMs: 1, result: '1' })
+    expect(await stage()).toBeUndefined()
+    await record(marketKey('job'), 0)
+    expect(await stage()).toBe('proposal')
+    await record(marketKey('proposal'), 1)
+    await record('of the program', 2)
+    await scene.write({
+      kind: 'spawn',
+      leaseId,
+      key: marketTaskKey('contract'),
+      position: 3,
+      policy: 'cancel',
+      submission: { type: 'child', lane: 'normal', input: 'null' },
+    })
+    await scene.write({
+      kind: 'suspend',
+      leaseId,
+      waits: [{ key: 'c', position: 4, kind: 'child', name: childName(marketTaskKey('contract')) }],
+      stay: false,
+    })
+    const { stage: waiting, summary } = await explain(scene, taskId)
+    expect(waiting).toBe('contract')
+    expect(summary).toContain("waits for the task of stage 'contract' (task ")
+    await scene.cancel(taskId)
+    expect(await stage()).toBe('contract')
+  })
 
   timed(
     '3.4 why tasks wait is counted by reason, each with the oldest of them',

@@ -1,4 +1,5 @@
 import { keyText } from '../step/key-text.ts'
+import { marketStageIn } from '../market/market.ts'
 import type { PipelineCase } from '../pipeline/log.ts'
 import { stageIn } from '../pipeline/pipeline.ts'
 import { stageWaitText } from '../pipeline/words.ts'
@@ -109,13 +110,17 @@ function childrenText(keys: readonly string[], known: OpenChildren['first']): st
   return `${keys.length} children: ${named.join(', ')}${more}`
 }
 
-/** A stage of a pipeline has its own name. */
+/** A stage has its own name. */
 function childName(key: string): string {
-  return stageIn(key) === undefined ? `the child '${key}'` : keyText(key)
+  return isStage(key) ? keyText(key) : `the child '${key}'`
 }
 
 function shortName(key: string): string {
-  return stageIn(key) === undefined ? `'${key}'` : keyText(key)
+  return isStage(key) ? keyText(key) : `'${key}'`
+}
+
+function isStage(key: string): boolean {
+  return stageIn(key) !== undefined || marketStageIn(key) !== undefined
 }
 
 function childText({ state, waitsFor }: OpenChildren['first'][number]): string {

@@ -1,5 +1,6 @@
 import { childKeyOf, isChildName, isPatience, patientFor } from '../child/child.ts'
 import { isLimit, limitedBy, PATCH_KEY, RETRY_KEY } from '../history/replay.ts'
+import { marketKeyText } from '../market/market.ts'
 import { isEscalation } from '../recovery/escalation.ts'
 import { pipelineKeyText } from '../pipeline/pipeline.ts'
 import { supervisedIn, supervisorTerms } from '../supervision/supervision.ts'
@@ -15,6 +16,8 @@ export function keyText(key: string): string {
   if (isPatience(key)) return `the patience for child '${patientFor(key)}'`
   const staged = pipelineKeyText(key)
   if (staged !== undefined) return staged
+  const marketed = marketKeyText(key)
+  if (marketed !== undefined) return marketed
   const child = supervisedIn(key)
   if (child !== undefined) return `supervised child '${child.id}'`
   const terms = supervisorTerms(key)

@@ -3,6 +3,7 @@ import type { CircuitState } from '../route/circuit.ts'
 import type { QuotaState } from '../quota/state.ts'
 import type { Divergence } from '../history/divergence.ts'
 import type { FailureKind, RequeueReason, WaitReason } from '../event/event.ts'
+import type { MarketStage } from '../market/market.ts'
 import type { Recovered } from '../recovery/decide.ts'
 import type { Lane } from '../task/lane.ts'
 import type { ExecutionLease } from '../lease/lease.ts'
@@ -34,6 +35,8 @@ export interface Explanation {
   readonly quota?: QuotaState
   /** Waiting: what for. Over: of what kind, or why. */
   readonly reason?: string
+  /** A job of a marketplace that has not completed: the stage that it is in, or ended in. Source: `docs/marketplace.md`. */
+  readonly stage?: MarketStage
   /** Running: the lease it runs under. */
   readonly lease?: ExecutionLease
   /** For a running task: why it got its worker. */

@@ -12,13 +12,14 @@ export const typed: readonly string[] = wordsOf(`
   budgetAmounts callOf canAgentMove canMove canMoveLease chainText childKeyOf childName circuitStateAt createIdCodec
   decayedScar decideAdmission decideAtDecision decideBackoff decideCatchUp decideCircuit decideDivergence decideExpiry
   decideLimits decideOrder decideOutcome decidePassStart decidePlacement decidePreemption decideRecovery decideReplacement decideReplay decideRestart decideScaling
-  decideSettlement decideShedding decideSpawn decideStart describeDivergence differencesAmong divergenceOfFault doubtKey effectiveWeight escalationKey fieldOver firstLines
+  decideSettlement decideShedding decideSpawn decideStart describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey fieldOver firstLines
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isExpired isFinal parseJson
   isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor latestEnds
   listOf nearestTo needsAbortController nextModel nextReputation normalize orderHash orderOfHistory outlivesRejection
   pastFailure patienceKey pauseOf pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred seriesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
   supervisedIn supervisedKey supervisorKey supervisorTerms
+  marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
   checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey stageKey stageWaitIn stageWaitKey violationsText
   suspectFrom swarmPressure takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
 `)

@@ -4,6 +4,8 @@ import {
   type EventData,
   type Explanation,
   type Lane,
+  marketStageAfter,
+  marketStageIn,
   type OpenChildren,
   type OpenWait,
   type Placement,
@@ -59,8 +61,17 @@ export function prepareExplain(
     `SELECT at, data FROM event WHERE task = ? AND type = 'step.failed' ORDER BY seq DESC LIMIT ${MAX_FAILURES}`,
   )
 
+  const firstStep = db
+    .prepare<[number], string>(
+      `SELECT data FROM event WHERE task = ? AND seq <= ${MAX_SEQ_OF_JOB} AND type = 'step.completed' ORDER BY seq LIMIT 1`,
+    )
+    .pluck()
+  const lastSteps = db.prepare<[number], { at: number; data: string }>(
+    "SELECT at, data FROM event WHERE task = ? AND type = 'step.completed' ORDER BY seq DESC",
+  )
+
   return function explain(row: TaskRow, record: TaskRecord): Explanation {
-    const base = { taskId: record.taskId, state: record.state }
+    const base = { taskId: record.taskId, state: record.state, ...stageOf(row, record) }
     switch (record.state) {
       case 'queued': {
         const { summary, ...queued } = explainQueued(row, record.dueAt)
@@ -192,6 +203,16 @@ export function prepareExplain(
     return open.length === 0 ? {} : { stepFailures: open.slice(0, MAX_CHILDREN) }
   }
 
+  /** The stage that a job of a marketplace is in, which is the one after the last that it has recorded. */
+  function stageOf({ id }: TaskRow, { state }: TaskRecord): Pick<Explanation, 'stage'> {
+    if (state === 'completed' || recordedIn(firstStep.get(id)) === undefined) return {}
+    for (const { data } of lastSteps.all(id)) {
+      const recorded = recordedIn(data)
+      if (recorded !== undefined) return { stage: marketStageAfter(recorded) }
+    }
+    return {}
+  }
+
   /** The pipeline of a stage that waits. */
   function pipelineOf({ parent, id }: TaskRow): PipelineRow | undefined {
     const isStage = load.waits(id).some(({ key }) => stageWaitIn(key) !== undefined)
@@ -277,6 +298,14 @@ export function prepareExplain(
 }
 
 const INTERACTIVE: Lane = 'interactive'
+
+/** A job records its first stage before it does anything else: a few tries that died are all that can come before. */
+const MAX_SEQ_OF_JOB = 100
+
+function recordedIn(data: string | undefined) {
+  if (data === undefined) return undefined
+  return marketStageIn((JSON.parse(data) as EventData['step.completed']).key)
+}
 
 function childWaitsFor(queue: QueueView, child: TaskRow): QueueReason | WaitReason | undefined {
   if (child.state === 'waiting') return child.waitReason ?? undefined

@@ -83,7 +83,7 @@ export class EvaluationBook implements Evaluations {
     if (outcome.as === 'full') throw this.#full(agentId)
     if (outcome.as === 'conflict') throw conflict(outcome.evaluation)
     const { evaluation, deduplicated } = outcome
-    if (!deduplicated) this.#tell(evaluation)
+    if (!deduplicated) announceEvaluation(this.#deps.announce, evaluation, this.#threshold)
     return { ...evaluation, deduplicated }
   }
 
@@ -142,14 +142,6 @@ export class EvaluationBook implements Evaluations {
     )
   }
 
-  #tell(evaluation: EvaluationRecord): void {
-    const { announce } = this.#deps
-    const { taskId = '', distance = 0 } = evaluation
-    announce('evaluation.recorded', taskId, 0, { ...evaluation })
-    const threshold = this.#threshold
-    if (distance > threshold) announce('evaluation.drifted', taskId, 0, { ...evaluation, threshold })
-  }
-
   #full(agentId: string): RuntimeError {
     const { maxEvaluatedAgents } = this.#deps.config
     return new RuntimeError(
@@ -158,6 +150,17 @@ export class EvaluationBook implements Evaluations {
       { details: { agentId, maxEvaluatedAgents } },
     )
   }
+}
+
+/** Tells the listeners of this process that an evaluation was recorded, and whether the agent has drifted. */
+export function announceEvaluation(
+  announce: Announce,
+  evaluation: EvaluationRecord,
+  threshold: number,
+): void {
+  const { taskId = '', distance = 0 } = evaluation
+  announce('evaluation.recorded', taskId, 0, { ...evaluation })
+  if (distance > threshold) announce('evaluation.drifted', taskId, 0, { ...evaluation, threshold })
 }
 
 const limitRule = wholeNumber(1, 1_000)

@@ -10,7 +10,7 @@ import {
   type Usage,
   usageSum,
 } from '@ku0/agent-runtime-core'
-import type { Host } from './host.ts'
+import type { Host, HostParts } from './host.ts'
 import type { ReplayTrail } from './pass/replay-watch.ts'
 import type { SubmissionData } from './child/submission-data.ts'
 import type {
@@ -27,17 +27,19 @@ import type {
   RaceResult,
   SignalWaitOptions,
   SpawnOptions,
+  StepHandle,
   TaskContext,
   TaskLog,
 } from '../api/task-context.ts'
 import type { Heartbeat } from '../api/profiles.ts'
+import type { TaskType } from '../api/task-type.ts'
 import type { PipelineEvent, PublishOptions, ReceiveOptions } from '../api/pipelines.ts'
 import type { TaskFailure } from '../api/recovery.ts'
 import { Answer } from './pass/answer.ts'
 import { feedbackOf, requestApproval } from './wait/approvals.ts'
 import { type BranchCaller, runBranches } from './branch/branches.ts'
 import { saveCheckpoint } from './checkpoint.ts'
-import { callChild, type ChildCaller, spawnChild } from './child/children.ts'
+import { callChild, type ChildCaller, spawnChild, superviseChild } from './child/children.ts'
 import { type FirstChild, outputsOf, supervise } from './child/supervise.ts'
 import { exec } from './exec/exec.ts'
 import { failureIn } from './failure.ts'
@@ -288,6 +290,21 @@ export class HandlerContext implements TaskContext {
   /** For supervisors: see {@link outputsOf}. */
   outputsOf(children: ReadonlyMap<string, ChildTask>): Promise<Record<string, unknown>> {
     return outputsOf(this.#attempt.parts, children)
+  }
+
+  /** For marketplaces: a step under a key of the runtime's own. */
+  ownStep<T>(key: string, fn: (step: StepHandle) => T | Promise<T>): Promise<T> {
+    return runStep(this.#pass, this.#scope, [key, undefined, fn], this.#callee('ownStep'), key)
+  }
+
+  /** For marketplaces: a child under a key of the runtime's own. */
+  ownSpawn(key: string, task: TaskType, input: unknown, options: SpawnOptions): Promise<ChildTask> {
+    return superviseChild(this.#spawning('ownSpawn'), key, task, input, options) as Promise<ChildTask>
+  }
+
+  /** For marketplaces: the parts of the runtime, for a step. */
+  get parts(): HostParts {
+    return this.#attempt.parts
   }
 
   /** For the runtime's own task types: whether an earlier pass spawned this child. */

@@ -12,7 +12,8 @@ function runnable({ task, after, input, options }: PlanNode): RunnableNode {
   return { task, after, options, input: (results) => inputOf(input, results) }
 }
 
-function inputOf(input: PlanNode['input'], results: ReadonlyMap<string, unknown>): unknown {
+/** The input of a node of a graph that is data. */
+export function inputOf(input: PlanNode['input'], results: ReadonlyMap<string, unknown>): unknown {
   switch (input.from) {
     case 'value':
       return input.value

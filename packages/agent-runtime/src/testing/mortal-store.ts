@@ -15,7 +15,7 @@ import type { Life } from './life.ts'
 /** Called for what the store commits, before anybody else. */
 export interface CommitListener {
   readonly events: NonNullable<StoreListener['published']>
-  /** A commit added an event or output. The process may die at this commit. */
+  /** A commit added an event, output, or an evaluation with a key. The process may die at this commit. */
   readonly commit: () => void
   /** A child was refused; the record of the refusal has this id. */
   readonly refusedChild: (taskId: string) => void
@@ -69,7 +69,12 @@ export class MortalStore implements ExecutionStore {
   }
 
   write<K extends WriteKind>(operation: Write<K>): Promise<Writes[K]['outcome']> {
-    if (clientWrites.has(operation.kind)) return this.#ask((store) => store.write(operation))
+    if (clientWrites.has(operation.kind))
+      return this.#ask((store) => {
+        const answer = store.write(operation)
+        if (operation.kind === 'evaluate' && store === this.#inner) this.#noteEvaluation(operation, answer)
+        return answer
+      })
     if (this.#life.dead) return new Promise(() => {})
     return new Promise((resolve, reject) => {
       const answered = (outcome: Writes[K]['outcome']) => {
@@ -152,6 +157,18 @@ export class MortalStore implements ExecutionStore {
         }
       call(this.#inner).then(ifOpen(resolve), ifOpen(reject))
     })
+  }
+
+  /** An evaluation has no event. One without a key would be recorded again by the next process. */
+  #noteEvaluation(operation: object, answer: Promise<unknown>): void {
+    if (!('key' in operation)) return
+    void answer.then(
+      (outcome) => {
+        const { as, deduplicated } = outcome as { readonly as: string; readonly deduplicated?: boolean }
+        if (as === 'recorded' && deduplicated === false) this.#count()
+      },
+      () => undefined,
+    )
   }
 
   #noteRefusal(outcome: Writes['spawn']['outcome']): void {

@@ -26,6 +26,7 @@ import {
   combineRecovery,
   defineContract,
   defineGraph,
+  defineMarketplace,
   definePipeline,
   defineSupervisor,
   defineTask,
@@ -209,6 +210,20 @@ const pipeline = fields(
 const part = mostly(
   fc.constant(piece('echo', () => echo)),
   fc.constant(piece('identityEdge()', () => identityEdge())),
+)
+const marketplace = fields(
+  {
+    name: mostly(values('market')),
+    input: anySchema,
+    output: anySchema,
+    agents: mostly(listOf(hostile)),
+    contracted: mostly(listOf(values('a', 'b'))),
+    ranking: mostly(fields({ weights: hostile, beta: count, exploration: count })),
+    stages: mostly(fields({ propose: part, evaluate: hostile })),
+    weights: hostile,
+  },
+  'name',
+  'agents',
 )
 const followed = fields({ after: mostly(values(0, 1)), signal })
 
@@ -803,6 +818,7 @@ export const exported: Readonly<Record<string, Door>> = {
     open: (_, agents: never) => createAgentRegistry(agents),
   },
   defineGraph: { given: [graph], open: (_, options: never) => defineGraph(options) },
+  defineMarketplace: { given: [marketplace], open: (_, options: never) => defineMarketplace(options) },
   definePipeline: { given: [pipeline], open: (_, options: never) => definePipeline(options) },
   defineSupervisor: { given: [supervisor], open: (_, options: never) => defineSupervisor(options) },
   compose: { given: [part, part, part], open: (_, ...parts: [never, never, never]) => compose(...parts) },

@@ -66,7 +66,7 @@ export function callChild(
   )
 }
 
-/** A child of a supervisor, under a key of the runtime's own. */
+/** A child of a supervisor, a pipeline or a marketplace, under a key of the runtime's own. */
 export function superviseChild(
   caller: ChildCaller,
   key: string,

@@ -13,10 +13,12 @@ export function runStep(
   scope: Scope,
   [key, options, fn]: readonly [key: unknown, options: unknown, fn: unknown],
   callee: Callee,
+  /** The key, if it is one of the runtime's own. */
+  own?: string,
 ): Promise<never> {
   try {
     if (scope.closedBy !== undefined) throw scope.closedBy
-    const call = readCall(key, options, fn)
+    const call = readCall(key, options, fn, own)
     const inputHash = inputHashIn(pass, call)
     const { position, memo } = pass.use({ key: call.key, as: 'step', inputHash, scope, callee })
     if (memo !== undefined) {
@@ -62,8 +64,8 @@ interface Call {
   readonly fn: Callee
 }
 
-function readCall(key: unknown, options: unknown, fn: unknown): Call {
-  checkKey(key, 'step')
+function readCall(key: unknown, options: unknown, fn: unknown, own: string | undefined): Call {
+  if (own === undefined || key !== own) checkKey(key, 'step')
   if (typeof fn !== 'function') {
     throw new RuntimeError('invalid_argument', `step '${key}' needs a function to run, not ${show(fn)}`)
   }

@@ -1,0 +1,198 @@
+import {
+  ConfigError,
+  type ConfigProblem,
+  defaultRankWeights,
+  isAmount,
+  isList,
+  isRecord,
+  isWithinOne,
+  namesRule,
+  problemsIn,
+  rankTerms,
+  type RankWeights,
+  readWeights,
+  type Rule,
+  type Rules,
+  withoutUndefined,
+} from '@ku0/agent-runtime-core'
+import type { AgentDefinition } from '../agents/define-agent.ts'
+import type { AgentRegistry } from '../agents/registry.ts'
+import { createAgentRegistry } from '../agents/registry.ts'
+import type { WeightsInput } from '../api/evaluations.ts'
+import type { Job, JobResult, RankingSettings } from '../api/markets.ts'
+import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
+import type { TaskDefinitionOptions } from '../api/task-type.ts'
+import type { HandlerContext } from '../durable/context.ts'
+import { isSchema } from '../terms/schema.ts'
+import { defineTask, taskTermsOf } from '../terms/task-definition.ts'
+import { jobSchema } from './job-schema.ts'
+import type { Market, MarketplaceStages, StagesFor } from './market.ts'
+import { runJob } from './run-job.ts'
+
+export interface MarketplaceDefinition<
+  Name extends string,
+  Input extends Schema,
+  Output extends Schema,
+  Stages extends MarketplaceStages<InputOf<Output>> = MarketplaceStages<InputOf<Output>>,
+> extends Omit<
+  TaskDefinitionOptions<Name, Schema, undefined>,
+  'type' | 'input' | 'output' | 'signals' | 'approvals' | 'emits' | 'isolation' | 'module' | 'memoryMb'
+> {
+  /** The task type of its jobs. */
+  readonly name: Name
+  /** The schema of the work. */
+  readonly input: Input
+  /** The schema of the result. */
+  readonly output: Output
+  /** The agents that may do the work. Give their tasks to the runtime as well. */
+  readonly agents: AgentRegistry | readonly AgentDefinition[]
+  /** The names of the agents that work under contract, which weigh four times the others. */
+  readonly contracted?: readonly string[] | undefined
+  readonly stages?: (Stages & StagesFor<Stages, OutputOf<Input>, OutputOf<Output>>) | undefined
+  readonly ranking?: RankingSettings | undefined
+  /** The weights of evaluations and of similarity; those of the job's domain by default. */
+  readonly weights?: WeightsInput | undefined
+}
+
+/**
+ * Defines a marketplace as a task type. Submit a {@link Job}: proposals of agents are gathered and ranked, a contract is made, the work is decomposed, done and
+ * evaluated. The result of each stage is recorded before the next one begins. Submit it with `cost: 0`, or with a fee: the parts of the work are paid for by
+ * their own. Throws {@link ConfigError} naming every field that is wrong. Source: agent-scheduler-paper 3.6; `docs/marketplace.md`; `docs/semantics.md
+ * 13.6`.
+ */
+export function defineMarketplace<
+  const Name extends string,
+  Input extends Schema,
+  Output extends Schema,
+  Stages extends MarketplaceStages<InputOf<Output>> = Readonly<Record<never, never>>,
+>(
+  definition: MarketplaceDefinition<Name, Input, Output, Stages>,
+): TaskDefinition<Name, Job<InputOf<Input>>, JobResult<OutputOf<Output>>> {
+  const problems = problemsOf(definition)
+  if (problems.length > 0) throw new ConfigError(problems)
+  const {
+    name,
+    input,
+    output,
+    agents,
+    contracted = [],
+    stages = {},
+    ranking = {},
+    weights,
+    ...options
+  } = definition
+  const market = {
+    output,
+    agents: 'find' in agents ? (agents as AgentRegistry) : createAgentRegistry(agents),
+    contracted: new Set(contracted),
+    stages,
+    ranking: {
+      weights: rankWeightsOf(ranking.weights),
+      beta: ranking.beta ?? 1,
+      exploration: ranking.exploration ?? 0.05,
+    },
+    weights: weights === undefined ? undefined : readWeights(weights, 'marketplace: weights'),
+  }
+  return defineTask({ ...options, type: name, input: jobSchema(input) }, async (ctx, job) =>
+    runJob(ctx as unknown as HandlerContext, market as Market, job),
+  ) as TaskDefinition<Name, Job<InputOf<Input>>, JobResult<OutputOf<Output>>>
+}
+
+function rankWeightsOf(given: RankingSettings['weights']): RankWeights {
+  if (given === undefined) return defaultRankWeights
+  return { capability: 0, price: 0, weight: 0, similarity: 0, ...withoutUndefined(given) }
+}
+
+function problemsOf(given: unknown): ConfigProblem[] {
+  if (!isRecord(given)) {
+    const allowed = 'an object with name, input, output, agents and the other options of defineTask'
+    return [{ path: 'marketplace', allowed, given }]
+  }
+  const own = Object.fromEntries(Object.keys(rules).map((name) => [name, given[name]]))
+  const isolated = ['isolation', 'module', 'memoryMb'].flatMap((path) =>
+    given[path] === undefined
+      ? []
+      : [
+          {
+            path: `marketplace: ${path}`,
+            allowed: 'no such option: only its agents can be isolated',
+            given: given[path],
+          },
+        ],
+  )
+  return [
+    ...problemsIn(withoutUndefined(own), rules, {
+      path: 'marketplace: ',
+      required: ['name', 'input', 'output', 'agents'],
+    }),
+    ...isolated,
+    ...partProblems(given['stages'], stageRules, 'marketplace: stages.'),
+    ...partProblems(given['ranking'], rankingRules, 'marketplace: ranking.'),
+    ...weightsProblems(given['weights']),
+  ]
+}
+
+function partProblems(given: unknown, part: Readonly<Record<string, Rule>>, path: string): ConfigProblem[] {
+  return isRecord(given) ? problemsIn(withoutUndefined(given), part, { path }) : []
+}
+
+function weightsProblems(given: unknown): ConfigProblem[] {
+  if (given === undefined) return []
+  try {
+    readWeights(given)
+    return []
+  } catch (error) {
+    return [{ path: 'marketplace: weights', allowed: (error as Error).message, given }]
+  }
+}
+
+function isRankWeights(given: unknown): boolean {
+  if (!isRecord(given)) return false
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined)
+  const sum = entries.reduce((total, [, value]) => total + Number(value), 0)
+  return (
+    entries.every(([term, value]) => (rankTerms as readonly string[]).includes(term) && isAmount(value)) &&
+    Math.abs(sum - 1) <= 1e-9
+  )
+}
+
+function isAgents(given: unknown): boolean {
+  if (isRecord(given)) return typeof given['find'] === 'function' && typeof given['get'] === 'function'
+  return isList(given) && given.length > 0 && given.every((it) => isRecord(it) && isRecord(it['profile']))
+}
+
+const taskRule = ['what defineTask, defineGraph or defineSupervisor returns', isTask] as const
+
+function isTask(task: unknown): boolean {
+  return taskTermsOf(task) !== undefined
+}
+
+const rules: Rules<
+  Pick<
+    MarketplaceDefinition<string, Schema, Schema>,
+    'name' | 'input' | 'output' | 'agents' | 'contracted' | 'stages' | 'ranking' | 'weights'
+  >
+> = {
+  // defineTask says what is wrong with it.
+  name: ['a name', (name) => typeof name === 'string'],
+  input: ['a schema', isSchema],
+  output: ['a schema', isSchema],
+  agents: ['what createAgentRegistry returns, or a list of agents, at least one', isAgents],
+  contracted: namesRule,
+  stages: ['an object with propose, negotiate, decompose, execute, evaluate', isRecord],
+  ranking: ['an object with weights, beta, exploration', isRecord],
+  weights: ['', () => true],
+}
+const stageRules: Rules<MarketplaceStages> = {
+  propose: taskRule,
+  negotiate: taskRule,
+  decompose: taskRule,
+  execute: taskRule,
+  evaluate: taskRule,
+}
+const rankingRules: Rules<RankingSettings> = {
+  weights: [`numbers of 0 or more for ${rankTerms.join(', ')}, which sum to 1`, isRankWeights],
+  beta: ['a number from 0 to 100', (value) => isAmount(value) && value <= 100],
+  exploration: ['a number from 0 to 1', (value) => isWithinOne(value)],
+}
