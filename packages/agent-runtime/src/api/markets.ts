@@ -1,6 +1,6 @@
 import type { ClientTier, Proposal, RankedProposal, RankWeights, Scores } from '@ku0/agent-runtime-core'
 
-/** What a client posts: the work, and what it asks of the agent that does it. Source: `docs/marketplace.md`. */
+/** A job that a client posts: the work, and what it asks of the agent that does it. Source: `docs/marketplace.md`. */
 export type Job<Work = unknown> = {
   /** The input of the marketplace: what is to be done. */
   readonly work: Work
@@ -18,7 +18,7 @@ export type Job<Work = unknown> = {
   readonly targetMs?: number | undefined
 }
 
-/** What was agreed for a job. */
+/** The contract of a job. */
 export type JobContract = {
   /** The name of the agent. */
   readonly agent: string
@@ -62,7 +62,7 @@ export type JobMeasures = {
   readonly revisions: number
 }
 
-/** How the work was judged. */
+/** The judgement of the work. */
 export interface JobEvaluation {
   readonly scores: Scores
   readonly composite: number
