@@ -72,7 +72,8 @@ export class MortalStore implements ExecutionStore {
     if (clientWrites.has(operation.kind))
       return this.#ask((store) => {
         const answer = store.write(operation)
-        if (operation.kind === 'evaluate' && store === this.#inner) this.#noteEvaluation(operation, answer)
+        if (operation.kind === 'evaluate' && store === this.#inner)
+          void this.#noteEvaluation(operation, answer)
         return answer
       })
     if (this.#life.dead) return new Promise(() => {})
@@ -160,15 +161,14 @@ export class MortalStore implements ExecutionStore {
   }
 
   /** An evaluation has no event. One without a key would be recorded again by the next process. */
-  #noteEvaluation(operation: object, answer: Promise<unknown>): void {
+  async #noteEvaluation(operation: object, answer: Promise<unknown>): Promise<void> {
     if (!('key' in operation)) return
-    void answer.then(
-      (outcome) => {
-        const { as, deduplicated } = outcome as { readonly as: string; readonly deduplicated?: boolean }
-        if (as === 'recorded' && deduplicated === false) this.#count()
-      },
-      () => undefined,
-    )
+    try {
+      const { as, deduplicated } = (await answer) as { readonly as: string; readonly deduplicated?: boolean }
+      if (as === 'recorded' && deduplicated === false) this.#count()
+    } catch {
+      // The caller gets the error.
+    }
   }
 
   #noteRefusal(outcome: Writes['spawn']['outcome']): void {
