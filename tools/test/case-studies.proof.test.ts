@@ -1,11 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { openRuns as contractReview } from '../../examples/13-contract-review/src/runs.ts'
 import { openRuns as securityAudit } from '../../examples/14-security-audit/src/runs.ts'
 
 /** The case studies of the scheduler paper, with borders between stages that each of them has. */
 const studies = [
+  {
+    name: '13-contract-review',
+    openRuns: contractReview,
+    has: ['review answered', 'extraction completed', 'scoring asked again', 'recommendation answered again'],
+  },
   {
     name: '14-security-audit',
     openRuns: securityAudit,
@@ -14,8 +20,12 @@ const studies = [
 ] as const
 
 describe('a case study ends with the same report when its process is killed at any border between stages', () => {
+  afterEach(() => void vi.unstubAllEnvs())
+
   test.each(studies)('$name', { timeout: 600_000 }, async ({ openRuns, has }) => {
     const place = mkdtempSync(join(tmpdir(), 'case-study-'))
+    // A process that starts with its sources compiled takes half as long.
+    vi.stubEnv('NODE_COMPILE_CACHE', join(place, 'compiled'))
     try {
       await using runs = await openRuns(place)
       const whole = await runs.run('undisturbed.db')

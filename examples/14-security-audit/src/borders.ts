@@ -12,5 +12,7 @@ export function onBorders(runtime: Pick<Runtime, 'on'>, tell: (border: string) =
     'approval.resolved': 'answered',
   } as const
   for (const [event, name] of Object.entries(events))
-    runtime.on(event as keyof typeof events, ({ taskId }) => tell(`${types.get(taskId)} ${name}`))
+    runtime.on(event as keyof typeof events, ({ taskId }) =>
+      tell(`${types.get(taskId) ?? 'an earlier task'} ${name}`),
+    )
 }
