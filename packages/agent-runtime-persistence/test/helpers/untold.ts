@@ -17,6 +17,7 @@ export const untold: Readonly<Record<string, readonly string[]>> = {
     'worker.last_seen_at',
     'worker.process',
     'worker.types',
+    'worker.worker_id',
   ],
   'a lease while it is held': [
     'lease.abort_acknowledged_at',
@@ -103,4 +104,5 @@ export const missable: Readonly<Record<string, string>> = {
   evaluation: 'the oldest of an agent are deleted when there are many',
   output: 'nothing tells of chunks but those that come after them: the last may be missing',
   schedule: 'people remove schedules',
+  worker: 'no event names one that has run nothing',
 }

@@ -52,7 +52,7 @@ export async function live(path: string, more?: (scene: Scene) => Promise<void>)
   await scene.submit({ refused: { reason: 'invalid_payload', message: 'no' } })
   const patient = await scene.running({ type: 'patient' })
   const waits = [
-    { key: 'nap', position: 0, kind: 'timer', delayMs: 60_000 },
+    { key: 'nap', position: 0, kind: 'timer', delayMs: 3_600_000 },
     { key: 'answer', position: 1, kind: 'signal', name: 'reply' },
     {
       key: 'plan',

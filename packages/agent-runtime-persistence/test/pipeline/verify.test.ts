@@ -35,6 +35,7 @@ test('13.2 the row of a pipeline is what its log and its stages say, and an edit
     ["UPDATE pipeline SET log = json_set(log, '$.parts[1].taken.x', 2)", 'stage to received'],
     ["UPDATE pipeline SET log = json_set(log, '$.parts[0].ended', json('true'))", 'stage from ended'],
     ["UPDATE pipeline SET log = json_set(log, '$.unread.x.ranges', json('[[1,2]]'))", 'unread x'],
+    ["UPDATE pipeline SET log = json_set(log, '$.parts[0].task', 99)", 'stage from task'],
     ["UPDATE pipeline SET log = json_set(log, '$.unread', 5)", 'log'],
     ["UPDATE output SET data = replace(data, 'from', 'to') WHERE seq = 2", 'stage from published'],
     ['DELETE FROM output WHERE seq = 2', 'events'],
@@ -74,6 +75,7 @@ test('13.2 each partition has received its own events in order, and has the othe
     ['UPDATE output SET data = replace(data, \'"keyHash":5\', \'"keyHash":6\')', 'stage to/2 unread x'],
     ["UPDATE pipeline SET log = json_set(log, '$.parts[1].unread.x', json('[[3,2]]'))", 'to/1 unread x'],
     ["UPDATE pipeline SET log = json_set(log, '$.parts[2].taken.x', 1)", 'stage to/2'],
+    ["UPDATE pipeline SET log = json_remove(log, '$.parts[2].task')", 'stage to/2 task'],
     ["UPDATE pipeline SET log = json_set(log, '$.parts[2].unread', 5)", 'log'],
   ] as const)
     expect({ edit, found: await placesAfter(it, edit) }).toEqual({

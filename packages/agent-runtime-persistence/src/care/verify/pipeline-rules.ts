@@ -1,4 +1,4 @@
-import { canonical, partitionFor, PIPELINE_KEY } from '@ku0/agent-runtime-core'
+import { canonical, partitionFor, PIPELINE_KEY, stageKey } from '@ku0/agent-runtime-core'
 import type { PipelineRow } from '@ku0/agent-runtime-core/transition'
 import type { Load } from '../../sqlite/load.ts'
 import type { Db } from '../../sqlite/open.ts'
@@ -32,9 +32,11 @@ export function* checkPipelines(
     faults.same(`${where}, events`, events.length, row.log.seq)
     const published = counted(events.map(({ type }) => type))
     faults.same(`${where}, published`, textOf(published), textOf(row.log.published))
-    for (const { stage, partition, task, ended, taken, unread = {} } of row.log.parts) {
+    for (const part of row.log.parts) {
+      const { stage, partition, task, ended, taken, unread = {} } = part
       const terms = row.terms.stages.find((it) => it.stage === stage)
       const own = partition === undefined ? `stage ${stage}` : `stage ${stage}/${partition}`
+      faults.same(`${where}, ${own} task`, load.child(row.task, stageKey(part))?.task, task)
       const state = task === undefined ? undefined : load.task(task)?.state
       // Retention may have deleted it.
       if (task === undefined || state === undefined) continue
