@@ -635,8 +635,8 @@ export const mutants: readonly Mutant[] = [
     file: `${persistence}engine/transaction.ts`,
     edits: [
       [
-        '    const flushed = yield* flush(db, it.cache, it.around, now, work, it.lines)\n',
-        '    yield* got(db.commit())\n    const flushed = yield* flush(db, it.cache, it.around, now, work, it.lines)\n    yield* got(db.begin(false))\n',
+        '    const flushed = yield* flush(db, it.cache, it.around, now, { ...work, returning }, it.lines)\n',
+        '    yield* got(db.commit())\n    const flushed = yield* flush(db, it.cache, it.around, now, { ...work, returning }, it.lines)\n    yield* got(db.begin(false))\n',
       ],
     ],
     killedBy: ['packages/agent-runtime-persistence/test/crash/flush-of-every-kind.proof.test.ts', ': cancel'],
@@ -960,6 +960,41 @@ export const mutants: readonly Mutant[] = [
     file: `${persistence}postgres/touched.ts`,
     edits: [['  if (lease !== null) return true\n', '']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/touched.proof.test.ts', 'without an event'],
+  },
+  {
+    name: 'a process on a promoted standby looks only whether its commits are fewer',
+    file: `${persistence}postgres/database.ts`,
+    edits: [['        ...(this.isReconnected ? [this.seenQuestion()] : []),\n', '']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/postgres/fail-over.proof.test.ts',
+      'got others since',
+    ],
+  },
+  {
+    name: 'a process commits on a standby that is not promoted',
+    file: `${persistence}postgres/commit-session.ts`,
+    edits: [
+      ["      if (rows[0]?.[0] !== 'on') return session\n", '      if (rows.length > 0) return session\n'],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/fail-over.proof.test.ts', 'loses nothing'],
+  },
+  {
+    name: 'a process that was taken for dead leaves its workers unregistered',
+    file: `${persistence}engine/flush.ts`,
+    edits: [['  if (work.returning.length > 0) renew(ws, [], work.returning)\n', '']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/postgres/taken-for-dead.proof.test.ts',
+      'registers itself',
+    ],
+  },
+  {
+    name: 'a process that others cannot see registers its workers again',
+    file: `${persistence}engine/transaction.ts`,
+    edits: [['db.isSeen ? it.own', 'db.process > 0 ? it.own']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/postgres/taken-for-dead.proof.test.ts',
+      'once others can see',
+    ],
   },
   {
     name: 'a process keeps its turn although another one hurries',

@@ -47,6 +47,8 @@ export interface Database {
   /** Processes that are registered beside this one, and those of them that are proven gone, as of the last look. */
   readonly others: number
   readonly gone: readonly number[]
+  /** Whether others see that this process lives. One that was taken for dead comes back only then. */
+  readonly isSeen: boolean
   /** The time that dates rows, and that by which leases are judged. */
   now(): Instant
 
@@ -71,7 +73,7 @@ export interface Database {
   clientsRemoved(): Reply<string>
   duties(wanted: DutiesWanted): Reply<Duties>
   load(wanted: Wanted): Reply<Loaded>
-  /** This process shows that it lives; processes that are gone, and their workers, are registered no more. */
+  /** This process shows that it lives, and is registered again if it was taken for dead; processes that are gone, and their workers, are registered no more. */
   show(lives: boolean, gone: readonly number[], at: number): Reply<void>
   /** Writes each changed row once, and a journal row when there are events or somebody will be told of the commit. */
   apply(changes: WorkingSet, isTold: boolean): Reply<void>

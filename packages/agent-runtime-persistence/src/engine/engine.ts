@@ -15,6 +15,7 @@ import { Due } from './due.ts'
 import type { Credit, Flushed } from './flush.ts'
 import { HeldLeases } from './held-leases.ts'
 import { LineAnswers, type LineCall } from './line-answers.ts'
+import { OwnWorkers } from './own-workers.ts'
 import { Publisher } from './publisher.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { SentFlushes, type SentFlush } from './sent-flushes.ts'
@@ -59,6 +60,7 @@ export class Engine {
   private readonly demand = new Map<string, Credit>()
   private calls: Call[] = []
   private readonly lines: LineAnswers
+  private readonly own: OwnWorkers
   private heldAsks: { readonly call: number; readonly workerIds: ReadonlySet<string> }[] = []
   private busySince: number | undefined
   private claimable = true
@@ -77,6 +79,7 @@ export class Engine {
     this.cache = new Cache(db.process, db.remote, db.readAhead * 2)
     this.ahead = new ReadAhead(db.readAhead)
     this.lines = new LineAnswers(db)
+    this.own = new OwnWorkers(db.process)
     this.around = {
       config,
       ids: db.ids,
@@ -97,11 +100,13 @@ export class Engine {
   write(call: number, operation: Write, from?: LineCall): void {
     if (this.refuses(call)) return
     // One that comes back under its name starts to count anew.
-    if (operation.kind === 'removeWorkers')
+    if (operation.kind === 'removeWorkers') {
+      this.own.forget(operation.workerIds)
       for (const workerId of operation.workerIds) {
         this.demand.delete(workerId)
         this.drainsTold.delete(workerId)
       }
+    }
     this.calls.push({ call, operation, from })
   }
 
@@ -356,10 +361,10 @@ export class Engine {
 
   /** One transaction. Its calls are answered, unless it is to be repeated. */
   private *flush(batch: readonly Call[], { renewing, showing, waits }: Beat, mono: number): Steps<FlushEnd> {
-    const { db, cache, around, held } = this
+    const { db, cache, around, held, own } = this
     const wasClaimable = this.claimable
     this.claimable = false
-    const parts = { config: this.setting.config, around, db, cache, held, lines: this.lines }
+    const parts = { config: this.setting.config, around, db, cache, held, own, lines: this.lines }
     const end = yield* transact(parts, {
       operations: batch.map(({ operation }) => operation),
       calls: batch.map(({ from }) => from),
@@ -412,6 +417,7 @@ export class Engine {
     const { cache, db, due, draft, publisher } = this
     const { ws, wrote } = flushed
     this.lines.committed()
+    this.own.committed(ws.workers.changed.values())
     if (ws.schedules.changed.size > 0) {
       cache.scheduleAt = yield* got(db.nextAt('schedule'))
       due.schedulesChanged()

@@ -37,6 +37,8 @@ export interface FlushWork {
   readonly renew: boolean
   /** Leases whose handlers were told that they are lost: they are not renewed any more, and so expire. */
   readonly abandoned: ReadonlySet<number>
+  /** Workers of this process that another one has unregistered, since it took this process for dead: they are registered again. */
+  readonly returning: readonly WorkerRow[]
   /** Processes proven gone: their leases end. */
   readonly gone: readonly number[]
   /** By worker: how many tasks it may have been given in all, and how many it was given. */
@@ -154,6 +156,7 @@ function* decide(
   promote(ws, duties.due)
   if (duties.budgets.length > 0) promoteBudgets(ws, duties.budgets)
   settleSupervisors(ws)
+  if (work.returning.length > 0) renew(ws, [], work.returning)
   if (work.renew) renew(ws, kept(cache, work), presentWorkers(cache, work))
   const outcomes = foldByRank(ws, work.operations, cache)
   const grants = yield* claim(db, cache, ws, work)

@@ -5,6 +5,7 @@ import type { Database, Sent } from './database.ts'
 import { flush, type Flushed, type FlushWork } from './flush.ts'
 import type { HeldLeases } from './held-leases.ts'
 import type { LineAnswers } from './line-answers.ts'
+import type { OwnWorkers } from './own-workers.ts'
 import { got, type Steps } from './steps.ts'
 import { warm } from './warm.ts'
 
@@ -14,11 +15,12 @@ interface TransactionParts {
   readonly db: Database
   readonly cache: Cache
   readonly held: HeldLeases
+  readonly own: OwnWorkers
   readonly lines: LineAnswers
 }
 
 /** What a flush does besides: this process shows that it lives. */
-export interface TransactionWork extends FlushWork {
+export interface TransactionWork extends Omit<FlushWork, 'returning'> {
   readonly showing: boolean
   /** Whether its commit is waited for, whatever the database can do. */
   readonly waits: boolean
@@ -42,8 +44,11 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
   try {
     const foreign = yield* catchUp(it)
     const now = db.now()
-    if (work.showing || work.gone.length > 0) yield* got(db.show(work.showing, work.gone, now.at))
-    const flushed = yield* flush(db, it.cache, it.around, now, work, it.lines)
+    // One that others cannot see would be taken for dead again, with the tasks that it was given meanwhile.
+    const returning = db.isSeen ? it.own.returning(it.cache.workers) : []
+    const showing = work.showing || returning.length > 0
+    if (showing || work.gone.length > 0) yield* got(db.show(showing, work.gone, now.at))
+    const flushed = yield* flush(db, it.cache, it.around, now, { ...work, returning }, it.lines)
     const sent = work.waits ? undefined : db.send()
     if (sent !== undefined) return { as: 'sent', flushed, foreign, sent }
     yield* got(db.commit())
@@ -58,12 +63,13 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
 }
 
 /** When another process wrote since the last look, perhaps of a later version, what is kept is read anew. True if so. */
-function* catchUp({ config, around, db, cache, held }: TransactionParts): Steps<boolean> {
+function* catchUp({ config, around, db, cache, held, own }: TransactionParts): Steps<boolean> {
   const since = cache.warm ? db.lastCommit : undefined
   const foreign = yield* got(db.hasForeignChanges())
   if (cache.warm && !foreign) return false
   const before = held.takeDropped()
   yield* warm(cache, db, { since, config, now: db.now(), around })
   yield* held.noticeChanges(before)
+  own.compare(cache.workers)
   return foreign
 }

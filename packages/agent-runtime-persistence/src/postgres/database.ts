@@ -220,6 +220,10 @@ export class PostgresDatabase implements Database {
     return this.isCalm || !this.connections.place.hasSessions ? Number.POSITIVE_INFINITY : callsOfTurn
   }
 
+  get isSeen(): boolean {
+    return this.presence.isSeen
+  }
+
   get gone(): readonly number[] {
     return this.presence.gone
   }
@@ -371,7 +375,7 @@ export class PostgresDatabase implements Database {
   }
 
   show(lives: boolean, gone: readonly number[], at: number): void {
-    if (lives) this.writes.push(livingProcesses(this.owners, at))
+    if (lives) this.writes.push(livingProcesses(this.owners, at, this.isSeen))
     if (gone.length === 0) return
     this.writes.push(...endedProcesses(gone, at))
     // What one of them still has on its way to the server finds another version, and comes to nothing.

@@ -66,6 +66,11 @@ export class Presence {
     return isHinted
   }
 
+  /** Whether others can see that this process lives. */
+  get isSeen(): boolean {
+    return !this.notifies || (this.session !== undefined && this.session.lost === undefined)
+  }
+
   get notifies(): boolean {
     return this.connections.place.hasSessions
   }

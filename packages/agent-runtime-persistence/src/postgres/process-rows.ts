@@ -3,9 +3,10 @@ import type { Statement } from './batch.ts'
 import { arrayParameter } from './parameters.ts'
 import { statement } from './write.ts'
 
-/** These processes live. */
-export function livingProcesses(ids: readonly number[], at: number): Statement {
-  return statement('UPDATE process SET last_seen_at = $2::bigint WHERE id = ANY($1::bigint[])', [
+/** These processes live. `isSeen`: others see it, too, and take one back that they took for dead. */
+export function livingProcesses(ids: readonly number[], at: number, isSeen: boolean): Statement {
+  const set = `last_seen_at = $2::bigint${isSeen ? ', ended_at = NULL' : ''}`
+  return statement(`UPDATE process SET ${set} WHERE id = ANY($1::bigint[])`, [
     arrayParameter('bigint', ids),
     at,
   ])

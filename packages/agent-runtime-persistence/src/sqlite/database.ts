@@ -261,6 +261,8 @@ export class SqliteDatabase implements Database {
     )
   }
 
+  /** A lock that is free proves that its process is gone: whoever has lost it is not seen again. */
+  readonly isSeen = false
   readonly readAhead = 256
   readonly maxCalls = Number.POSITIVE_INFINITY
 

@@ -93,9 +93,12 @@ test('D20 a fail-over that loses nothing: calls that come meanwhile wait until t
   await pair.primary.crash()
   // The address leads to a server that does not take writes yet.
   const { connections } = pair.address
+  const since = performance.now()
   pair.move()
   const during = submit(store, 'during')
   await expect.poll(() => pair.address.connections - connections, { timeout: 10_000 }).toBeGreaterThan(10)
+  // It tries less and less often, and leaves no connection open there.
+  expect(performance.now() - since).toBeGreaterThan(500)
   expect(await pair.connections()).toBeLessThanOrEqual(3)
   await pair.promote()
   expect(await during).toMatchObject(accepted)
