@@ -29,6 +29,8 @@ export function goodRun(tasks = 3, change: Partial<Run> = {}): Run {
     routes: [],
     swarms: [],
     agents: [],
+    accounts: [],
+    pipelines: [],
     passes: numbers.map((n) => pass(n)),
     tasks: numbers.map((n) => completedTask(n)),
     ledger: numbers.flatMap((n) => ['hash:0', 'hash:1'].map((stepKey) => effect(n, stepKey))),

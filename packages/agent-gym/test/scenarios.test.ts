@@ -132,7 +132,12 @@ describe('the choice of scenarios', () => {
 
   it('goes by suite, category and id', () => {
     expect(choose({}).scenarios.every(({ difficulty }) => difficulty === 'easy')).toBe(true)
-    expect(ids(choose({ suite: 'hard' }).scenarios)).toEqual(['chaos-10000'])
+    expect(ids(choose({ suite: 'hard' }).scenarios)).toEqual([
+      'chaos-10000',
+      'credits-kills',
+      'stream-kills-full',
+      'supervised-storm-1000',
+    ])
     expect(ids(choose({ suite: 'all', only: ['zombie'] }).scenarios)).toEqual(['zombie'])
     expect(choose({ suite: 'all', categories: ['execution-scale'] }).scenarios.length).toBeGreaterThan(20)
   })
@@ -186,6 +191,11 @@ describe('drawn faults', () => {
   it('are the same for the same seed, and others for another', () => {
     expect(drawFaults(draw, 10_000, 1)).toEqual(drawFaults(draw, 10_000, 1))
     expect(drawFaults(draw, 10_000, 1)).not.toEqual(drawFaults(draw, 10_000, 2))
+  })
+
+  it('come over the course of passes where those are named', () => {
+    const times = drawFaults({ ...draw, passes: 100 }, 10_000, 1).map(({ afterLeft }) => afterLeft)
+    expect(Math.max(...times)).toBeLessThanOrEqual(80)
   })
 
   it('come in order, within the work, of every kind and to every process', () => {

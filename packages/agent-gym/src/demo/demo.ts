@@ -6,7 +6,8 @@ import { createClient, defineTask, type SubmitOptions } from '@ku0/agent-runtime
 import { openNotebook } from '../host/notes.ts'
 import { createGates } from '../work/gates.ts'
 import { openLedger } from '../work/ledger.ts'
-import { gymTasks, type World } from '../work/task-types.ts'
+import type { World } from '../work/attend.ts'
+import { gymTasks } from '../work/task-types.ts'
 import { folderName, planTree, writeTree } from '../work/tree.ts'
 import { z } from 'zod'
 

@@ -141,6 +141,31 @@ export function createCaller(runtime: Runtime, notes: Notebook, processName: str
     }
   }
 
+  async function buy(
+    { call, of, amount, times }: Extract<Call, { call: 'buy' }>,
+    place: number,
+  ): Promise<void> {
+    for (let i = 0; i < times; i += 1) {
+      const options = { key: `${of} ${place} ${i}` }
+      const { entry, deduplicated } = await runtime.credits.purchase(of, amount, options)
+      const outcome = deduplicated ? 'bought-before' : 'bought'
+      notes.add({ kind: 'called', call, of, outcome, at: wallNow(), value: entry.amount, seq: entry.seq })
+    }
+  }
+
+  async function awaitParked({ call, of, tasks }: Extract<Call, { call: 'await-parked' }>): Promise<void> {
+    for (;;) {
+      const { reasons } = await runtime.explainQueue()
+      const { count = 0 } = reasons.find(({ reason }) => reason === 'credits') ?? {}
+      const { running = 0 } = (await runtime.clients.get(of)) ?? {}
+      if (count === tasks && running === 0) {
+        notes.add({ kind: 'called', call, of, outcome: 'parked', at: wallNow(), value: count })
+        return
+      }
+      await sleep(50)
+    }
+  }
+
   return {
     async call(call, place) {
       switch (call.call) {
@@ -178,6 +203,12 @@ export function createCaller(runtime: Runtime, notes: Notebook, processName: str
         }
         case 'judge':
           await judge(call, place)
+          return
+        case 'buy':
+          await buy(call, place)
+          return
+        case 'await-parked':
+          await awaitParked(call)
       }
     },
   }

@@ -5,7 +5,8 @@ import type { Fault } from '../scenario/scenario.ts'
 import { createGates, type Gates } from '../work/gates.ts'
 import { type Ledger, openLedger } from '../work/ledger.ts'
 import { planTasks, tasksOfWave, type TraceReplay } from '../work/plan.ts'
-import { gymTasks, type World } from '../work/task-types.ts'
+import type { World } from '../work/attend.ts'
+import { gymTasks } from '../work/task-types.ts'
 import { readTrace } from '../work/trace.ts'
 import { scenarioFiles } from '../run/files.ts'
 import { type Caller, createCaller } from './calls.ts'
@@ -124,7 +125,7 @@ async function open(options: HostOptions) {
     visits: new Map(),
     signals: [],
   }
-  const opened = await openRuntime(options, gymTasks(world))
+  const opened = await openRuntime(options, gymTasks(world, options.scenario.workload))
   // Whoever listens has the store hand over every event.
   if (options.scenario.workload.some(({ budget }) => budget !== undefined))
     opened.runtime.on('task.waiting', ({ taskId, data, elsewhere }) => {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Receipt, Runtime, SubmitOptions } from '@ku0/agent-runtime'
+import { defineAgreement, type Receipt, type Runtime, type SubmitOptions } from '@ku0/agent-runtime'
 import type { Lane } from '@ku0/agent-runtime-core'
 import type { Arrival } from '../scenario/scenario.ts'
-import type { PlannedTask } from '../work/plan.ts'
+import { type PlannedTask, taskTypeOf } from '../work/plan.ts'
 import { seededRandom } from '../work/random.ts'
 import { type Notebook, type SubmittedNote, wallNow } from './notes.ts'
 
@@ -50,7 +50,7 @@ export async function submitArrival(
 async function submitBulk(runtime: Runtime, notes: Notebook, tasks: readonly PlannedTask[]): Promise<void> {
   const at = wallNow()
   const receipts = await runtime.submitMany(
-    tasks.map((task) => ({ task: task.type, input: task.input, options: optionsOf(task) })),
+    tasks.map((task) => ({ task: taskTypeOf(task), input: task.input, options: optionsOf(task) })),
   )
   const answeredAt = wallNow()
   for (const [i, task] of tasks.entries()) {
@@ -67,7 +67,7 @@ async function submitOne(
 ): Promise<SubmittedNote> {
   const at = wallNow()
   const options = { ...optionsOf(task), ...(extra.lane && { lane: extra.lane }) }
-  const outcome = await runtime.submit(task.type, task.input, options).catch(refusal)
+  const outcome = await runtime.submit(taskTypeOf(task), task.input, options).catch(refusal)
   const answeredAt = wallNow()
   const depth = extra.depth === undefined ? {} : { depth: extra.depth }
   const note: SubmittedNote = { ...noteOf(task, outcome), at, answeredAt, ...depth }
@@ -127,10 +127,13 @@ function drawnTimes(count: number, perSecond: number, seed: number): readonly nu
 }
 
 function optionsOf(task: PlannedTask): SubmitOptions {
+  const { agreement, ...options } = task.options
   return {
-    lane: task.lane,
+    // A lane of its own wins over that of its agreement.
+    ...(agreement?.lane === undefined && { lane: task.lane }),
     labels: { ...task.labels, n: String(task.n) },
-    ...task.options,
+    ...options,
+    ...(agreement !== undefined && { agreement: defineAgreement(agreement) }),
     ...(task.model !== undefined && { model: task.model }),
     ...(task.tools.length > 0 && { tools: [...task.tools] }),
     ...(task.idempotencyKey !== undefined && { idempotencyKey: task.idempotencyKey }),

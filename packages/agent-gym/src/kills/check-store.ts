@@ -35,7 +35,7 @@ export async function checkStore(folder: string, acks: Acknowledgements): Promis
   const faults: string[] = []
   const factsFile = join(folder, 'facts.jsonl')
   try {
-    await collectFacts(store, factsFile, { evidence: 'full', faults: [] })
+    await collectFacts(store, factsFile, { evidence: 'full', faults: [], config: {}, workload: [] })
     const tasks = readFacts(factsFile, () => undefined)
     const byId = new Map(tasks.map((task) => [task.taskId, task]))
     const called = new Set<number>()

@@ -18,35 +18,53 @@ export function duplicateEffects(run: Pick<Run, 'tasks' | 'ledger'>): readonly L
   })
 }
 
-/** Steps that a completed task must have taken and that no witness saw, as `n stepKey`. */
+/** Steps that a completed task must have taken and that no witness saw, as `n stepKey`; of a child as `parent key stepKey`. */
 export function missingEffects(run: Run): readonly string[] {
   const seen = new Set(run.ledger.map(({ taskId, stepKey }) => `${taskId} ${stepKey}`))
-  const planned = new Map(run.workload.map((task) => [task.n, task]))
+  const stepKeysOf = plannedSteps(run)
   return run.tasks
     .filter(({ state }) => state === 'completed')
-    .flatMap(({ taskId, n }) =>
-      (planned.get(n ?? 0)?.stepKeys ?? [])
-        .filter((key) => !seen.has(`${taskId} ${key}`))
-        .map((key) => `${n} ${key}`),
+    .flatMap((task) =>
+      stepKeysOf(task)
+        .filter((key) => !seen.has(`${task.taskId} ${key}`))
+        .map((key) => `${task.n ?? task.group} ${key}`),
     )
 }
 
-/** Effects that belong to no task or to no step of it. */
+/** Effects that belong to no task or to no step of it. Of a child the store knows the steps. */
 export function strayEffects(run: Run): readonly LedgerEntry[] {
   const tasks = tasksById(run)
-  const planned = new Map(run.workload.map((task) => [task.n, new Set(task.stepKeys)]))
-  return run.ledger.filter(({ taskId, stepKey }) => !planned.get(tasks.get(taskId)?.n ?? 0)?.has(stepKey))
+  const stepKeysOf = plannedSteps(run)
+  const known = new Map(run.tasks.map((task) => [task.taskId, new Set(stepKeysOf(task))]))
+  return run.ledger.filter(({ taskId, stepKey }) => {
+    const task = tasks.get(taskId)
+    const isOfChild = task?.parent != null && memoTokens(task).has(stepKey)
+    return known.get(taskId)?.has(stepKey) !== true && !isOfChild
+  })
+}
+
+/** The steps that the plan has of a task, or of the children of its parent. */
+function plannedSteps(run: Run): (task: TaskFact) => readonly string[] {
+  const tasks = tasksById(run)
+  const planned = new Map(run.workload.map((task) => [task.n, task]))
+  return ({ n, parent }) =>
+    n === null
+      ? (planned.get(tasks.get(parent ?? '')?.n ?? 0)?.childStepKeys ?? [])
+      : (planned.get(n)?.stepKeys ?? [])
 }
 
 /** Effects of one pass that came in another order than its steps are called. */
 export function reorderedEffects(run: Run): readonly LedgerEntry[] {
   const tasks = tasksById(run)
   const planned = new Map(
-    run.workload.filter(({ sequential }) => sequential).map((task) => [task.n, task.stepKeys]),
+    run.workload
+      .filter(({ sequential }) => sequential)
+      .map((task) => [task.n, task.childStepKeys ?? task.stepKeys]),
   )
   const last = new Map<string, number>()
   return run.ledger.filter(({ taskId, stepKey, fencingToken }) => {
-    const place = planned.get(tasks.get(taskId)?.n ?? 0)?.indexOf(stepKey) ?? -1
+    const task = tasks.get(taskId)
+    const place = planned.get(task?.n ?? tasks.get(task?.parent ?? '')?.n ?? 0)?.indexOf(stepKey) ?? -1
     if (place === -1) return false
     const pass = `${taskId} ${fencingToken}`
     const before = last.get(pass) ?? -1

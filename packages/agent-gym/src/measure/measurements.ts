@@ -8,7 +8,7 @@ import type {
   TaskState,
 } from '@ku0/agent-runtime-core'
 import type { CancelNote } from '../host/protocol.ts'
-import type { AgentEnd } from '../host/collect.ts'
+import type { AccountEnd, AgentEnd, PipelineEnd } from '../host/collect.ts'
 import type { CalledNote, SubmittedNote } from '../host/notes.ts'
 import type { Leak } from '../host/resources.ts'
 import type { LedgerEntry } from '../work/ledger.ts'
@@ -43,6 +43,9 @@ export interface Run {
   readonly routes: readonly RouteRecord[]
   readonly swarms: readonly SwarmRecord[]
   readonly agents: readonly AgentEnd[]
+  /** The credits of clients, and the logs of pipelines. */
+  readonly accounts: readonly AccountEnd[]
+  readonly pipelines: readonly PipelineEnd[]
   readonly passes: readonly Pass[]
   readonly tasks: readonly TaskFact[]
   readonly ledger: readonly LedgerEntry[]

@@ -1,4 +1,5 @@
 import type { Lane } from '@ku0/agent-runtime-core'
+import { accountFaults } from './accounts.ts'
 import { admissionAt } from './admission.ts'
 import {
   changedIdempotencyKeys,
@@ -28,6 +29,8 @@ import { startsByWindow } from './quota-windows.ts'
 import { historyFaults, inventedTasks, lostTasks, startedAfterCancel, wrongResults } from './outcomes.ts'
 import { dueError, serviceError, serviceJain, serviceOf, servingsOf, shareGap } from './service.ts'
 import { highest, medianOf, round, spreadOf } from './statistics.ts'
+import { streamFaults } from './streams.ts'
+import { agentCrashes, restartFaults, restartsOf } from './supervision.ts'
 import { fairness, peakInFlight, stepsPerSecond, tasksPerSecond } from './throughput.ts'
 import { depthOver, firstStarts, peakOf } from './timeline.ts'
 
@@ -209,6 +212,33 @@ const all: Record<string, Measure> = {
     (run, about) => driftsOf(run, about).length,
   ),
   faults: total('faults', 'faults brought while there was work', (run) => run.faults),
+  restarts: cases('children that supervisors started again', (run, about) =>
+    restartsOf(inGroup(run.tasks, about)),
+  ),
+  agentCrashes: cases('handlers of supervised agents that threw by themselves', (run, about) =>
+    agentCrashes(run, inGroup(run.tasks, about)),
+  ),
+  restartFaults: cases(
+    'what supervisors did otherwise than a model of them, and agents that they lost',
+    restartFaults,
+    (run) => restartsOf(run.tasks).length,
+  ),
+  streamFaults: cases(
+    'events of pipelines that are lost, doubled or out of order, in the log or at the next stage',
+    streamFaults,
+    (run) => run.pipelines.reduce((sum, { events }) => sum + events.length, 0),
+  ),
+  streamed: total('events', 'events in the logs of pipelines', (run) =>
+    run.pipelines.reduce((sum, { events }) => sum + events.length, 0),
+  ),
+  accountFaults: cases(
+    'sums of credits that their entries do not make, purchases made twice, tasks that were not reserved for once or settled at their cost',
+    accountFaults,
+    (run) => run.accounts.reduce((sum, { entries }) => sum + entries.length, 0),
+  ),
+  credits: total('credits', 'credits of the client at the end', (run, { client }) =>
+    run.accounts.reduce((sum, account) => sum + (account.client === client ? account.credits : 0), 0),
+  ),
   maxAttempt: peak('attempts', 'the highest attempt of a task', (run, about) =>
     highest(inGroup(run.tasks, about).map(({ attempt }) => attempt)),
   ),

@@ -93,7 +93,7 @@ async function logIn(url: string, folder: string): Promise<Omit<OrderLog, 'node'
   const store = await openStore(url, { config, thread: false })
   const file = join(folder, 'facts.jsonl')
   try {
-    await collectFacts(store, file, { evidence: 'full', faults: [] })
+    await collectFacts(store, file, { evidence: 'full', faults: [], config: {}, workload: [] })
   } finally {
     await store.close()
   }

@@ -52,6 +52,8 @@ export function measureRun(seen: Seen): Run {
     routes: seen.end?.routes ?? [],
     swarms: seen.end?.swarms ?? [],
     agents: seen.end?.agents ?? [],
+    accounts: seen.end?.accounts ?? [],
+    pipelines: seen.end?.pipelines ?? [],
     submissions: cast.chronicle.submissions,
     passes: cast.chronicle.passes(),
     tasks,

@@ -63,6 +63,15 @@ export const Call = z.discriminatedUnion('call', [
     level: z.number().min(0).max(1),
     noise: z.number().min(0).max(1).default(0),
   }),
+  /** Buys credits for a client, so many times, each with a key of its own: several processes that make one call buy together once. */
+  z.strictObject({
+    call: z.literal('buy'),
+    of: Target,
+    amount: z.number().positive(),
+    times: Times.default(1),
+  }),
+  /** Waits until so many tasks wait because their clients are out of credits. */
+  z.strictObject({ call: z.literal('await-parked'), of: Target, tasks: z.int().min(1) }),
 ])
 export type Call = z.infer<typeof Call>
 
@@ -80,4 +89,7 @@ export const callOutcomes = [
   'reported',
   'judged',
   'drifted',
+  'bought',
+  'bought-before',
+  'parked',
 ] as const

@@ -10,7 +10,7 @@ export interface DrawnFault {
 }
 
 /**
- * A schedule of faults over the course of `total` tasks, in order. The same seed gives the same schedule; each kind comes
+ * A schedule of faults over the course of `total` tasks, or of `passes`, in order. The same seed gives the same schedule; each kind comes
  * about equally often. The last fifth of the work is left in peace, so that every fault finds work under way.
  */
 export function drawFaults(
@@ -19,8 +19,9 @@ export function drawFaults(
   seed: number,
 ): readonly DrawnFault[] {
   const random = seededRandom(seed, 'faults')
+  const over = fault.passes ?? total
   const times = Array.from({ length: fault.count }, () =>
-    random.int(Math.ceil(total * 0.02), Math.floor(total * 0.8)),
+    random.int(Math.ceil(over * 0.02), Math.floor(over * 0.8)),
   )
   return times
     .toSorted((a, b) => a - b)

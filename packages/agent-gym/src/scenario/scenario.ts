@@ -1,4 +1,10 @@
-import { clientTiers, defaultCredits } from '@ku0/agent-runtime-core'
+import {
+  clientTiers,
+  defaultCredits,
+  outOfCreditsChoices,
+  oversightModes,
+  supervisionStrategies,
+} from '@ku0/agent-runtime-core'
 import { Lane } from '@ku0/agent-runtime-core/schemas'
 import { z } from 'zod'
 import { Call } from './call.ts'
@@ -101,6 +107,26 @@ export const Work = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('no-op-steps'), steps: z.int().min(1).max(100_000) }),
   /** A step, a wait without a slot, a step. */
   z.strictObject({ type: z.literal('nap'), ms: z.int().min(0).max(600_000) }),
+  /**
+   * Supervises agents, each of which takes a step and crashes, so many times: of all agents of the group one every `everyMs`. What an
+   * agent has recorded it does not do again when its supervisor starts it again.
+   */
+  z.strictObject({
+    type: z.literal('supervise'),
+    agents: z.int().min(1).max(1000),
+    crashes: z.int().min(0).max(1000),
+    everyMs: z.int().min(1).max(60_000),
+    strategy: z.enum(supervisionStrategies).default('one_for_one'),
+    maxRestarts: z.int().min(0).max(1000).default(1000),
+    periodMs: z.int().min(1).max(600_000).default(60_000),
+  }),
+  /** A pipeline: one stage reads files, one hashes what that has read, and one sums up what comes, in the order in which it comes. */
+  z.strictObject({
+    type: z.literal('stream'),
+    events: z.int().min(1).max(100_000),
+    /** How many events a stage publishes, and receives, at once. */
+    batch: z.int().min(1).max(500).default(10),
+  }),
   /** A request of a trace: hashes as much as its context, takes as long as its generation. */
   z
     .strictObject({
@@ -114,6 +140,15 @@ export const Work = z.discriminatedUnion('type', [
     }),
 ])
 export type Work = z.infer<typeof Work>
+
+/** What its client has agreed to; the name of the group is that of the agreement. */
+const Agreement = z.strictObject({
+  tier: z.enum(clientTiers).optional(),
+  lane: Lane.optional(),
+  deadlineMs: z.int().min(1).optional(),
+  oversight: z.enum(oversightModes).optional(),
+  outOfCredits: z.enum(outOfCreditsChoices).optional(),
+})
 
 /** Tasks of one kind. */
 export const Group = z.strictObject({
@@ -136,6 +171,7 @@ export const Group = z.strictObject({
     .refine((labels) => !('n' in labels), { message: '`n` is the place of the task in the workload' })
     .default({}),
   budget: Budget.optional(),
+  agreement: Agreement.optional(),
   /** One idempotency key for the whole group. */
   idempotencyKey: z.string().min(1).optional(),
 })
@@ -228,6 +264,8 @@ export const Fault = z.discriminatedUnion('do', [
     count: z.int().min(1).max(1000),
     kinds: z.array(z.enum(['kill', 'freeze', 'terminate'])).min(1),
     processes: z.array(Name).min(1),
+    /** Over the course of so many passes; of as many as there are tasks where nothing is said. */
+    passes: z.int().min(1).optional(),
     /** How long a frozen process stays so. */
     freezeMs: z.tuple([z.int().min(1), z.int().min(1)]).default([100, 1000]),
   }),
@@ -347,6 +385,10 @@ function contradictions(scenario: {
     found.push({ path: ['processes'], message: `two processes are named "${name}"` })
   for (const name of twice([...groups, ...called]))
     found.push({ path: ['workload'], message: `two groups are named "${name}"` })
+
+  for (const [i, { agreement, client }] of scenario.workload.entries())
+    if (agreement !== undefined && typeof client !== 'string')
+      found.push({ path: ['workload', i, 'agreement'], message: 'an agreement is with one client' })
 
   const clients = scenario.clients.map(({ name }) => name)
   for (const name of twice(clients))

@@ -1,4 +1,5 @@
-import type { PlannedTask } from './plan.ts'
+import type { PlannedTask, StreamInput } from './plan.ts'
+import { streamResult } from './stream.ts'
 import { factsOf, type FolderFacts, sha256, type TreeFile } from './tree.ts'
 
 /** What a task has to return, worked out from the generated tree and not by running anything; undefined where it never returns. */
@@ -30,6 +31,9 @@ export function expectedOutputs(tree: readonly TreeFile[]): ExpectedOutput {
       }
       case 'spend':
         return (input as { steps: number }).steps
+      case 'stream':
+        return streamResult(input as StreamInput, (file) => digests.get(file) ?? '')
+      case 'supervise':
       case 'no-op':
         return null
       case 'nap':

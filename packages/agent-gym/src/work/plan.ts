@@ -1,3 +1,4 @@
+import type { AgreementTerms } from '@ku0/agent-runtime'
 import type { Lane } from '@ku0/agent-runtime-core'
 import type { Amount, Group, Hold, Scenario, Work } from '../scenario/scenario.ts'
 import { slotsOf } from '../scenario/slots.ts'
@@ -21,6 +22,8 @@ export interface PlannedTask {
   readonly options: PlannedOptions
   /** The steps it takes when nothing goes wrong, in the order of their calls; what the ledger must show. */
   readonly stepKeys: readonly string[]
+  /** The same of each of its children, where they are witnessed. */
+  readonly childStepKeys?: readonly string[]
   /** Whether its steps take effect one after the other. */
   readonly sequential: boolean
   /** Ms after the wave began, of a recorded trace. */
@@ -33,6 +36,7 @@ interface PlannedOptions {
   readonly cost?: number
   readonly tokens?: number
   readonly budget?: object
+  readonly agreement?: AgreementTerms
 }
 
 /** The inputs of the gym's task types. Paths are relative to the scenario's tree. */
@@ -40,6 +44,8 @@ type TaskInput =
   | { readonly folder: string; readonly tool: boolean; readonly parallel: boolean; readonly hold?: Hold }
   | { readonly files: readonly string[]; readonly hold?: Hold }
   | SpendInput
+  | SuperviseInput
+  | StreamInput
   | { readonly stubborn: boolean }
   | { readonly steps: number }
   | { readonly ms: number }
@@ -50,6 +56,19 @@ type TaskInput =
       readonly from: number
     }
   | Record<never, never>
+
+/** What a supervisor and its agents do; its place among the supervisors of its group, and how many there are. */
+export interface SuperviseInput extends Omit<SuperviseWork, 'type'> {
+  readonly place: number
+  readonly of: number
+}
+
+/** What a pipeline streams: files, over and over. */
+export interface StreamInput {
+  readonly files: readonly string[]
+  readonly events: number
+  readonly batch: number
+}
 
 /** What a spending task does: steps, each of which takes `stepMs` and charges. */
 interface SpendInput {
@@ -97,6 +116,7 @@ export function planTasks(scenario: Scenario, seed: number, trace?: TraceReplay)
         input: inputOf(
           group.work,
           group.idempotencyKey === undefined ? n : n - i,
+          { place: i, of: count },
           paths,
           scenario.tree.folders,
           random,
@@ -110,6 +130,7 @@ export function planTasks(scenario: Scenario, seed: number, trace?: TraceReplay)
         idempotencyKey: group.idempotencyKey,
         options: optionsOf(group, i, random, request),
         stepKeys,
+        ...(group.work.type === 'supervise' && { childStepKeys: agentStepKeys(group.work) }),
         sequential: !(group.work.type === 'inspect-folder' && group.work.parallel),
         afterMs: request === undefined ? 0 : request.afterMs / (requests?.speedup ?? 1),
       })
@@ -150,6 +171,7 @@ function replayOf(
 function inputOf(
   work: Work,
   n: number,
+  among: { readonly place: number; readonly of: number },
   paths: readonly string[],
   folders: number,
   random: SeededRandom,
@@ -169,6 +191,18 @@ function inputOf(
     case 'spend': {
       const { calls, hold } = work
       return { ...spendInput(work, random, calls), ...(hold && { hold }) }
+    }
+    case 'supervise': {
+      const { type: _, ...terms } = work
+      return { ...terms, ...among }
+    }
+    case 'stream': {
+      const { events, batch } = work
+      const files = Array.from(
+        { length: Math.min(events, 20) },
+        (_, i) => paths[(n * 7 + i) % paths.length] as string,
+      )
+      return { files, events, batch }
     }
     case 'follow-log':
       return { stubborn: work.stubborn }
@@ -208,7 +242,7 @@ function paceOf(
 }
 
 function optionsOf(
-  { client, cost, tokens, budget }: Group,
+  { name, client, cost, tokens, budget, agreement }: Group,
   i: number,
   random: SeededRandom,
   request: TraceRequest | undefined,
@@ -221,7 +255,24 @@ function optionsOf(
     ...(amount !== undefined && { cost: drawn(amount, random) }),
     ...(tokens !== undefined && { tokens: drawn(tokens, random) }),
     ...(budget !== undefined && { budget }),
+    ...(agreement !== undefined && { agreement: { ...agreement, name, client: own ?? '' } }),
   }
+}
+
+/** The name of the task's type: the agents of a supervisor, and its terms, are a part of its type. */
+export function taskTypeOf({ type, group }: Pick<PlannedTask, 'type' | 'group'>): string {
+  return type === 'supervise' ? supervisorType(group) : type
+}
+
+export function supervisorType(group: string): string {
+  return `supervise-${group}`
+}
+
+type SuperviseWork = Extract<Work, { type: 'supervise' }>
+
+/** One step a round, and a last round without a crash. */
+function agentStepKeys({ crashes }: SuperviseWork): readonly string[] {
+  return Array.from({ length: crashes + 1 }, (_, round) => `work:${round}`)
 }
 
 type SpendWork = Extract<Work, { type: 'spend' }>
@@ -274,7 +325,9 @@ function stepKeysOf(work: Work): readonly string[] {
       return ['read-context', 'generate']
     case 'nap':
       return ['lie-down', 'get-up']
-    // Their steps do nothing, so there is no effect to witness.
+    // Their steps do nothing, or are those of their children: they have no effect to witness.
+    case 'supervise':
+    case 'stream':
     case 'no-op':
     case 'no-op-steps':
       return []

@@ -1,52 +1,32 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import {
-  defineTask,
-  type StepHandle,
-  type TaskContext,
-  type TaskDefinition,
-  type Usage,
-} from '@ku0/agent-runtime'
+import { defineTask, type TaskContext, type TaskDefinition, type Usage } from '@ku0/agent-runtime'
 import type { BudgetOptions } from '@ku0/agent-runtime-core'
 import { z } from 'zod'
-import { type Notebook, wallNow } from '../host/notes.ts'
-import type { Hold } from '../scenario/scenario.ts'
+import { wallNow } from '../host/notes.ts'
+import type { Group, Hold } from '../scenario/scenario.ts'
+import { streamTasks } from './stream.ts'
+import { supervisorsOf } from './supervise.ts'
+import { attend, nameOf, type World } from './attend.ts'
 import { followLog } from './follow-log.ts'
-import type { Gates } from './gates.ts'
-import type { Ledger } from './ledger.ts'
 import { countLines, type FileKind, sha256 } from './tree.ts'
 
-/** What the handlers of one process work with. */
-export interface World {
-  readonly processName: string
-  readonly folders: WorldFolders
-  readonly ledger: Ledger
-  readonly gates: Gates
-  readonly notes: Notebook
-  /** Whether passes of no-op tasks are noted; not where throughput is measured. */
-  readonly watched: boolean
-  /** How often each no-op task was entered, by `n`. */
-  readonly visits: Map<number, number>
-  /** Signals of the attempts so far, for the count of listeners left on them. */
-  readonly signals: AbortSignal[]
-}
-
-/** Where a scenario keeps its files. */
-interface WorldFolders {
-  readonly tree: string
-  readonly results: string
-  /** One file a tool: the ids of the processes it runs in. */
-  readonly tools: string
-  /** The file that hanging tools follow. */
-  readonly log: string
-}
-
 /** The gym's task types: real work on real files, each effect witnessed in the ledger. */
-export function gymTasks(world: World): readonly TaskDefinition[] {
-  return [inspectFolder, hashFiles, spend, follow, crashProcess, noOp, noOpSteps, nap, replayRequest].map(
-    (make) => make(world),
-  )
+export function gymTasks(world: World, workload: readonly Group[] = []): readonly TaskDefinition[] {
+  const plain = [
+    inspectFolder,
+    hashFiles,
+    spend,
+    follow,
+    crashProcess,
+    noOp,
+    noOpSteps,
+    nap,
+    replayRequest,
+  ].map((make) => make(world))
+  const streams = workload.some(({ work }) => work.type === 'stream') ? streamTasks(world) : []
+  return [...plain, ...supervisorsOf(world, workload), ...streams]
 }
 
 const HoldInput = z
@@ -229,54 +209,6 @@ function replayRequest(world: World): TaskDefinition {
   )
 }
 
-/** A step whose effect the ledger witnesses, after it happened and before its memo is stored. */
-type Effect = <T>(key: string, run: (step: StepHandle) => T | Promise<T>) => Promise<T>
-
-/** Notes how a handler is entered, aborted and left. */
-async function attend<T>(
-  world: World,
-  ctx: TaskContext,
-  handler: (effect: Effect) => Promise<T>,
-): Promise<T> {
-  const { taskId, attempt, fencingToken: token } = ctx
-  // A child is not in the plan: the store alone witnesses its steps.
-  const isPlanned = ctx.labels['n'] !== undefined
-  const n = Number(ctx.labels['n'] ?? 0)
-  const { notes } = world
-  notes.add({ kind: 'entered', taskId, n, attempt, token, at: wallNow() })
-  const onAbort = () =>
-    notes.add({ kind: 'aborted', taskId, token, at: wallNow(), why: nameOf(ctx.signal.reason) })
-  ctx.signal.addEventListener('abort', onAbort, { once: true })
-  world.signals.push(ctx.signal)
-  const effect: Effect = (key, run) =>
-    ctx.step(key, async (step) => {
-      const result = await run(step)
-      const { idempotencyKey } = step
-      if (isPlanned)
-        await world.ledger.witness({ taskId, stepKey: key, attempt, fencingToken: token, idempotencyKey })
-      return result
-    })
-  let isPutAside = false
-  // What a handler that is put aside awaits never settles.
-  ctx.onCleanup((why) => {
-    if (why !== 'waiting' && why !== 'yielded') return
-    isPutAside = true
-    ctx.signal.removeEventListener('abort', onAbort)
-    notes.add({ kind: 'left', taskId, n, token, at: wallNow(), how: 'put aside' })
-  })
-  try {
-    const result = await handler(effect)
-    notes.add({ kind: 'left', taskId, n, token, at: wallNow(), how: 'returned' })
-    return result
-  } catch (error) {
-    if (!isPutAside)
-      notes.add({ kind: 'left', taskId, n, token, at: wallNow(), how: 'threw', error: nameOf(error) })
-    throw error
-  } finally {
-    ctx.signal.removeEventListener('abort', onAbort)
-  }
-}
-
 /** Stays at the hold's gate when the handler comes to its place. */
 function holder(
   world: World,
@@ -394,10 +326,4 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   }, ms)
   signal.addEventListener('abort', onAbort, { once: true })
   return promise
-}
-
-function nameOf(reason: unknown): string {
-  const code = (reason as { code?: unknown } | undefined)?.code
-  if (typeof code === 'string') return code
-  return reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)
 }
