@@ -1,6 +1,6 @@
 // Takes pictures of every page, for people to look at.
 //
-//   node packages/agent-runtime-console/app/pictures.ts FOLDER [none|some|many]
+//   node packages/agent-runtime-console/app/pictures.ts FOLDER [none|some|many] [WIDTHS] [PAGES]
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, launch, openPage } from './test/browser.ts'
@@ -39,6 +39,7 @@ if (scale === 'many')
     )
 const widths = (process.argv[4] ?? '390,1280,1920').split(',').map(Number)
 const browser = await launch()
+const only = process.argv[5]?.split(',')
 const pages = {
   overview: '/',
   tasks: '/tasks',
@@ -48,10 +49,13 @@ const pages = {
         failed: '/tasks?states=failed,waiting',
         task: '/tasks/research-1',
         'task-failed': '/tasks/charge-250',
+        'task-pipeline': '/tasks/pipeline-1',
+        'task-supervisor': '/tasks/team-1',
         'task-output': '/tasks/research-1?show=output',
         'task-compare': '/tasks/greet-again?show=compare',
       }),
   missing: '/tasks/no-such-task',
+  pipelines: '/pipelines',
   approvals: '/approvals',
   'dead-letters': '/dead-letters',
   queue: '/queue',
@@ -68,6 +72,7 @@ try {
         colorScheme,
       })
       for (const [name, path] of Object.entries(pages)) {
+        if (only !== undefined && !only.includes(name)) continue
         await page.goto(scene.url + path)
         await page.locator('h1').waitFor()
         await page.waitForTimeout(name === 'overview' ? 4_500 : 900)

@@ -3,6 +3,7 @@ import { ApprovalsPage } from './pages/approvals.tsx'
 import { DeadLettersPage } from './pages/dead-letters.tsx'
 import { LimitsPage } from './pages/limits.tsx'
 import { OverviewPage } from './pages/overview/overview.tsx'
+import { PipelinesPage } from './pages/pipeline/pipelines.tsx'
 import { QueuePage } from './pages/queue.tsx'
 import { SchedulesPage } from './pages/schedules.tsx'
 import { TaskPage } from './pages/task/task.tsx'
@@ -69,6 +70,7 @@ const tree = root.addChildren([
   taskRoute,
   approvalsRoute,
   deadLettersRoute,
+  createRoute({ getParentRoute: () => root, path: '/pipelines', component: PipelinesPage }),
   createRoute({ getParentRoute: () => root, path: '/queue', component: QueuePage }),
   createRoute({ getParentRoute: () => root, path: '/workers', component: WorkersPage }),
   createRoute({ getParentRoute: () => root, path: '/schedules', component: SchedulesPage }),

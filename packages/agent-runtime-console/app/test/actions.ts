@@ -53,6 +53,26 @@ export function testActions(browser: () => Browser): void {
     await page.getByText('the bank refused 12 EUR').first().waitFor()
   })
 
+  test('the drawing of a pipeline follows it to its end, and the restarts of a supervisor are counted', async () => {
+    await goto('/tasks/pipeline-1')
+    await page.getByText('no room for page_discovered').waitFor()
+    await page.locator('summary', { hasText: 'Events by type' }).click()
+    expect(await violationsOn(page)).toEqual([])
+    const { stages } = await scene.runtime.pipeline('pipeline-1').status()
+    await scene.runtime.signal(stages[1]?.tasks[0]?.taskId ?? '', 'go')
+    await scene.runtime.result('pipeline-1')
+    await page.getByText('13 of 13').first().waitFor()
+    await page.getByText('completed · 2').waitFor()
+    expect(await page.getByText('no room for').count()).toBe(0)
+    await page.getByRole('link', { name: 'behavior', exact: true }).click()
+    await expect.poll(() => page.url()).toContain(stages[1]?.tasks[0]?.taskId)
+
+    await goto('/tasks/team-1')
+    await page.getByRole('meter', { name: 'Restarts of crawlers within 1 min' }).waitFor()
+    await page.getByRole('link', { name: 'slow.example', exact: true }).click()
+    await page.getByText('crawl', { exact: true }).first().waitFor()
+  })
+
   test('a signal reaches its task, and its value with it', async () => {
     await scene.runtime.submit('listen', null, { taskId: 'to-signal' })
     for await (const { type } of scene.runtime.events('to-signal')) if (type === 'task.waiting') break

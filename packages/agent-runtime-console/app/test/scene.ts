@@ -1,4 +1,4 @@
-import { createRuntime, defineTask, type Runtime } from '@ku0/agent-runtime'
+import { createRuntime, definePipeline, defineSupervisor, defineTask, type Runtime } from '@ku0/agent-runtime'
 import { serve, type ListeningServer, type ServeOptions } from '@ku0/agent-runtime-server'
 import { z } from 'zod'
 import { consoleAssets } from '../../src/index.ts'
@@ -91,7 +91,113 @@ const spend = defineTask({ type: 'spend', input: z.unknown() }, async (ctx) => {
   return 'spent'
 })
 
-const tasks = [search, research, review, charge, greet, speak, listen, spend]
+const Found = z.object({ url: z.string() })
+
+const recon = defineTask({ type: 'recon', input: z.number() }, async (ctx, pages) => {
+  for (let page = 1; page <= pages; page += 1) await ctx.publish('page_discovered', { url: `/${page}` })
+  await ctx.publish('sitemap_built', { url: '/sitemap' })
+})
+const behavior = defineTask({ type: 'behavior', input: z.undefined() }, async (ctx) => {
+  for (let turn = 0; ; turn += 1) {
+    const pages = await ctx.receive({ page_discovered: Found, sitemap_built: Found }, { max: 2 })
+    if (pages.length === 0) return 'no more pages'
+    await ctx.publishAll(
+      'test_generated',
+      pages.map(({ data }) => data),
+    )
+    if (turn === 1) await ctx.waitForSignal('go')
+  }
+})
+const load = defineTask({ type: 'load', input: z.number() }, async (ctx) => {
+  for (;;) {
+    const tests = await ctx.receive({ test_generated: Found }, { max: 1 })
+    if (tests.length === 0) return 'no more tests'
+    await ctx.publish('load_result', { url: tests[0]?.data.url ?? '' })
+  }
+})
+const synthesis = defineTask({ type: 'synthesis', input: z.undefined() }, async (ctx) => {
+  for (let seen = 0; ; seen += 1)
+    if ((await ctx.receive(['test_generated', 'load_result', 'sitemap_built'])).length === 0) return seen
+})
+
+/** It stands: its second stage waits for a signal, and its first has no room. */
+const webTesting = definePipeline({
+  name: 'web testing',
+  input: z.number(),
+  maxUnread: 5,
+  stages: [
+    {
+      name: 'recon',
+      task: recon,
+      input: (pages) => pages,
+      publishes: { page_discovered: Found, sitemap_built: Found },
+    },
+    {
+      name: 'behavior',
+      task: behavior,
+      subscribes: ['page_discovered', 'sitemap_built'],
+      publishes: { test_generated: Found },
+    },
+    {
+      name: 'load',
+      task: load,
+      partitions: 2,
+      input: (_, partition) => partition,
+      subscribes: ['test_generated'],
+      publishes: { load_result: Found },
+    },
+    { name: 'synthesis', task: synthesis, subscribes: ['test_generated', 'load_result', 'sitemap_built'] },
+  ],
+})
+
+/** The tries of each child that have failed. */
+const falls = new Map<string, number>()
+
+const crawl = defineTask({ type: 'crawl', input: z.string() }, async (ctx, site) => {
+  const fallen = falls.get(ctx.taskId) ?? 0
+  falls.set(ctx.taskId, fallen + 1)
+  if (site === 'slow.example' && fallen < 2) throw new Error(`${site} did not answer`)
+  return ctx.waitForSignal('stop')
+})
+const crawlers = defineSupervisor({
+  type: 'crawlers',
+  input: z.unknown(),
+  endsWith: 'cancel',
+  strategy: 'rest_for_one',
+  maxRestarts: 3,
+  children: {
+    'slow.example': { task: crawl, input: () => 'slow.example' },
+    'quick.example': { task: crawl, input: () => 'quick.example', restart: 'permanent' },
+  },
+})
+const team = defineSupervisor({
+  type: 'team',
+  input: z.unknown(),
+  endsWith: 'cancel',
+  children: {
+    crawlers: { task: crawlers, input: () => null },
+    listener: { task: listen, input: () => null },
+  },
+})
+
+const tasks = [
+  recon,
+  behavior,
+  load,
+  synthesis,
+  webTesting,
+  crawl,
+  crawlers,
+  team,
+  search,
+  research,
+  review,
+  charge,
+  greet,
+  speak,
+  listen,
+  spend,
+]
 
 /** A runtime with tasks that do what agents do, and its server with the console. */
 export interface Scene {
@@ -127,6 +233,9 @@ export async function open({
 
 /** About twenty tasks in every state. */
 export async function fill(runtime: Runtime): Promise<void> {
+  await runtime.submit('web testing', 12, { taskId: 'pipeline-1' })
+  await runtime.submit('team', null, { taskId: 'team-1' })
+  await stands(runtime)
   await runtime.submit(
     'research',
     { topic: 'durable-execution' },
@@ -156,6 +265,31 @@ export async function fill(runtime: Runtime): Promise<void> {
   await runtime.result('charge-250').catch(() => {})
   await runtime.result('speak-1')
   for await (const { type } of runtime.events('spend-1')) if (type === 'task.waiting') break
+}
+
+/** Waits until the pipeline and the supervisors have come to where they wait. */
+async function stands(runtime: Runtime): Promise<void> {
+  const stages = async () =>
+    (
+      await runtime
+        .pipeline('pipeline-1')
+        .status()
+        .catch(() => undefined)
+    )?.stages
+  const isStill = async () => {
+    const [first, second] = (await stages()) ?? []
+    return first?.tasks[0]?.state === 'waiting' && second?.tasks[0]?.state === 'waiting'
+  }
+  while (!(await isStill())) await pause(20)
+  const children = async (taskId: string) =>
+    (await runtime.supervisors.which(taskId).catch(() => undefined))?.children ?? []
+  const isUp = async () => {
+    const [nested] = await children('team-1')
+    if (nested === undefined) return false
+    const states = (await children(nested.taskId)).map(({ state, attempt }) => `${state} ${attempt}`)
+    return states[0] === 'waiting 3' && states[1]?.startsWith('waiting') === true
+  }
+  while (!(await isUp())) await pause(20)
 }
 
 function pause(ms: number): Promise<void> {

@@ -2,6 +2,7 @@
 export const places = [
   { to: '/', text: 'Overview', key: 'o' },
   { to: '/tasks', text: 'Tasks', key: 't' },
+  { to: '/pipelines', text: 'Pipelines', key: 'i' },
   { to: '/approvals', text: 'Approvals', key: 'a' },
   { to: '/dead-letters', text: 'Dead letters', key: 'd' },
   { to: '/queue', text: 'Queue', key: 'q' },

@@ -100,7 +100,7 @@ export function spansOf(events: readonly RuntimeEvent[], leases: readonly Execut
         begin({
           id: `step ${seq}`,
           kind: 'step',
-          name: key,
+          name: inWords(key),
           from: at - (number(data['durationMs']) ?? 0),
           to: at,
           seqs: [seq],
@@ -112,7 +112,7 @@ export function spansOf(events: readonly RuntimeEvent[], leases: readonly Execut
         begin({
           id: `step ${seq}`,
           kind: 'step',
-          name: key,
+          name: inWords(key),
           from: at,
           to: at,
           seqs: [seq],
@@ -122,7 +122,7 @@ export function spansOf(events: readonly RuntimeEvent[], leases: readonly Execut
       case 'child.spawned':
       case 'child.inherited': {
         const childId = text(data['taskId'])
-        const name = `${key} (${text(data['type'])})`
+        const name = `${inWords(key)} (${text(data['type'])})`
         children.set(
           childId,
           begin({ id: `child ${seq}`, kind: 'child', name, from: at, seqs: [seq], childId }),
@@ -208,15 +208,27 @@ function waitOf(seq: number, from: number, name: string, kind: string): Omit<Ope
   }
 }
 
-/** The runtime's own waits have keys that nobody has written. */
+/** The runtime's own calls have keys that nobody has written. */
 function inWords(key: string): string {
   const [, own] = /^\$ku0\/(.*)$/s.exec(key) ?? []
   if (own === undefined) return key
   const [, child] = /^child\/(.*)$/s.exec(own) ?? []
-  if (child !== undefined) return `result of ${child}`
-  const [, tries, step] = /^retry\/(\d+)\/(.*)$/s.exec(own) ?? []
-  return step === undefined ? own : `back-off ${tries} of ${step}`
+  if (child !== undefined) return `result of ${inWords(child)}`
+  for (const [pattern, words] of ownKeys) if (pattern.test(own)) return own.replace(pattern, words)
+  return own
 }
+
+const ownKeys: readonly (readonly [RegExp, string])[] = [
+  [/^retry\/(\d+)\/(.*)$/s, 'back-off $1 of $2'],
+  [/^stage\/(.*)$/s, 'stage $1'],
+  [/^supervised\/[^/]*\/(.*)$/s, 'supervised $1'],
+  [/^supervisor\/.*$/s, 'supervises its children'],
+  [/^pipeline$/, 'begins the pipeline'],
+  [/^publish\/([^/]*)\/.*$/s, 'publish $1'],
+  [/^receive\/(.*)\/\d+$/s, 'receive $1'],
+  [/^stage-wait\/events\/[^/]*\/(.*)$/s, 'events of $1'],
+  [/^stage-wait\/room\/[^/]*\/(.*)$/s, 'room for $1'],
+]
 
 function retryNote(retry: number | undefined): string {
   return retry === undefined ? 'failed permanently' : `retry ${retry} follows`

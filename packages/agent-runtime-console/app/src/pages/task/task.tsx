@@ -1,4 +1,4 @@
-import { ApiError, type TaskDetails } from '@ku0/agent-runtime-client'
+import { ApiError, type RuntimeEvent, type TaskDetails } from '@ku0/agent-runtime-client'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
@@ -10,6 +10,8 @@ import { useNow } from '../../ui/now.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { State } from '../../ui/state.tsx'
+import { PipelineCard } from '../pipeline/pipeline-card.tsx'
+import { SupervisorCard } from '../supervisor/supervisor-card.tsx'
 import { Actions } from './actions.tsx'
 import { baseOf } from './base.ts'
 import { Facts } from './facts.tsx'
@@ -46,6 +48,11 @@ export function TaskPage() {
     )
   }
   return <OneTask key={taskId} details={details.data} error={details.error} onRetry={details.refetch} />
+}
+
+/** A task whose children have such keys is a supervisor. */
+function isSupervised({ type, data }: RuntimeEvent): boolean {
+  return type === 'child.spawned' && String(data['key']).startsWith('$ku0/supervised/')
 }
 
 function isOver(details: TaskDetails | undefined): boolean {
@@ -98,6 +105,8 @@ function OneTask({
       </p>
       {error === null ? null : <Problem error={error} what="the task" onRetry={onRetry} />}
       <Facts details={details} base={baseOf(events.items)} />
+      {details.steps.some(({ key }) => key === '$ku0/pipeline') ? <PipelineCard taskId={taskId} /> : null}
+      {events.items.some(isSupervised) ? <SupervisorCard taskId={taskId} type={type} /> : null}
       <div className="panels">
         <section className="card" aria-label="Waterfall">
           <h2 className="pad">
