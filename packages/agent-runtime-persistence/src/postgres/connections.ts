@@ -51,7 +51,7 @@ export class Connections {
       answerMs: answerMs[purpose],
     })
     try {
-      if (hasSessions) await session.run(settingsOf('SET', schema).join('; '))
+      if (hasSessions) await session.run([...settingsOf('SET', schema), ...ofSessions].join('; '))
       return session
     } catch (error) {
       session.drop()
@@ -74,6 +74,9 @@ export class Connections {
     return new Promise((resolve) => void this.timers.after(ms, resolve))
   }
 }
+
+/** A connection that waits for work is not idle: by one of them others see that the process lives. */
+const ofSessions: readonly string[] = ['SET idle_session_timeout TO 0']
 
 function settingsOf(set: string, schema: string): readonly string[] {
   return [

@@ -42,6 +42,11 @@ export function storeErrorOf(cause: unknown, location: string): Error {
   const remedy = tlsRemedy(code, detail)
   if (remedy !== undefined)
     return error('store_unavailable', `: no encrypted connection (${detail}); ${remedy}`)
+  if (code === '53300')
+    return error(
+      'store_unavailable',
+      ` has no connection left (${detail}); raise max_connections or the limit of the role: a process takes three`,
+    )
   if (isLost(cause))
     return error('store_unavailable', ` cannot be reached (${detail}); check the URL and the server`)
   if (code === rowChanged)

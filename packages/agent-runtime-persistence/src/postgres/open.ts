@@ -55,14 +55,19 @@ export async function openTables(connections: Connections, opening: Opening): Pr
     await on.run(`BEGIN; ${prelude}`)
     const [server] = (
       await on.query(
-        "SELECT current_setting('server_version_num')::bigint, current_setting('server_version')",
+        "SELECT current_setting('server_version_num')::bigint, current_setting('server_version'), current_setting('server_encoding')",
       )
-    ).rows as readonly (readonly [number, string])[]
-    const [number, serverVersion] = server ?? [0, '']
+    ).rows as readonly (readonly [number, string, string])[]
+    const [number, serverVersion, encoding] = server ?? [0, '', '']
     if (number < oldest * 10_000)
       throw new StoreError(
         'store_schema',
         `${location}: this is PostgreSQL ${serverVersion}, and a store needs ${oldest} or later; upgrade the server`,
+      )
+    if (encoding !== 'UTF8')
+      throw new StoreError(
+        'store_schema',
+        `${location}: this database keeps text as ${encoding}, and a store needs UTF8; make one with CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`,
       )
     await on.query('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${schema}`])
     await migrate(on)
