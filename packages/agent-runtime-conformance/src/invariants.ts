@@ -35,6 +35,7 @@ import {
   type WorkerStatus,
   foldEvents,
   pastFailure,
+  PIPELINE_KEY,
 } from '@ku0/agent-runtime-core'
 import { blobReference } from '@ku0/agent-runtime-core/transition'
 
@@ -223,10 +224,13 @@ function* memoRules({ events, steps }: TaskSnapshot): Iterable<string> {
   }
 }
 
-function* outputRules({ output }: TaskSnapshot): Iterable<string> {
+function* outputRules({ output, steps }: TaskSnapshot): Iterable<string> {
+  // In the log of a pipeline each chunk has the attempt of its stage.
+  const isLog = steps.some(({ key }) => key === PIPELINE_KEY)
   for (const [index, { seq, attempt }] of output.entries()) {
     if (seq !== index + 1) yield `9 chunk ${index + 1} has seq ${seq}`
-    if (attempt < (output[index - 1]?.attempt ?? 1)) yield `9.3 chunk ${seq} is of an earlier attempt`
+    if (!isLog && attempt < (output[index - 1]?.attempt ?? 1))
+      yield `9.3 chunk ${seq} is of an earlier attempt`
   }
 }
 

@@ -20,6 +20,7 @@ interface Flags {
   readonly trace: boolean
   readonly plant?: string
   readonly plain?: boolean
+  readonly structures: boolean
   readonly threads: number
   readonly evidence?: boolean
   readonly keep?: string
@@ -39,8 +40,8 @@ export async function simCommand(
     if (flags.seed !== undefined && flags.seeds !== undefined)
       throw new UsageError('--seed and --seeds: name one seed, or a range of them')
     if (flags.seed !== undefined) return await playOne(flags.seed, flags, console)
-    if (!flags.trace || flags.plant !== undefined || flags.plain === true)
-      throw new UsageError('--no-trace, --plant and --plain are for one seed: add --seed N')
+    if (!flags.trace || flags.plant !== undefined || flags.plain === true || !flags.structures)
+      throw new UsageError('--no-trace, --plant, --plain and --no-structures are for one seed: add --seed N')
     return await playMany(flags.seeds ?? { first: 1, last: 200 }, flags, console, signal)
   } catch (error) {
     return codeOf(error, console)
@@ -54,6 +55,10 @@ function simOptions(): Command {
     .option('--no-trace', 'with --seed: say only what came of it')
     .option('--plant <bug>', 'with --seed: plant a bug, to see it found')
     .option('--plain', 'with --seed: without measured work and forks, as it was played before there were any')
+    .option(
+      '--no-structures',
+      'with --seed: without supervisors, pipelines, ledgers and agreements, as it was played before there were any',
+    )
     .option('--seeds <range>', 'every seed of a range, such as 1..2000 (default 1..200)', range)
     .option('--threads <n>', 'how many at a time', wholeNumber, availableParallelism())
     .option('--evidence', 'print the result as a page for docs/evidence/')
@@ -66,7 +71,7 @@ function simOptions(): Command {
 
 async function playOne(
   seed: number,
-  { trace, plant: name, plain }: Flags,
+  { trace, plant: name, plain, structures }: Flags,
   console: Console,
 ): Promise<ExitCode> {
   const plant = name !== undefined && Object.hasOwn(plants, name) ? plants[name] : undefined
@@ -74,12 +79,12 @@ async function playOne(
     throw new UsageError(`--plant: no bug '${name}'${didYouMean(name, Object.keys(plants))}`)
   const life = await simulate(seed, {
     trace,
-    isPlain: plain === true,
+    era: plain === true ? 'queue' : structures ? 'all' : 'work',
     ...(plant === undefined ? {} : { plant }),
   })
   for (const line of life.lines) console.out.write(`${line}\n`)
   console.out.write(
-    `${textOf(life, [...(plain === true ? ['--plain'] : []), ...(name === undefined ? [] : [`--plant '${name}'`])])}\n${countsText(life.counts)}\n`,
+    `${textOf(life, [...(plain === true ? ['--plain'] : []), ...(structures ? [] : ['--no-structures']), ...(name === undefined ? [] : [`--plant '${name}'`])])}\n${countsText(life.counts)}\n`,
   )
   return life.violations.length === 0 ? exitCode.ok : exitCode.failed
 }

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import type { BudgetState } from './account-rules.ts'
+import type { Chunk, CreditState, Entry, PipelineState, StructureRows } from './structure-audit.ts'
 import type { Judgement, WorkRows } from './work-audit.ts'
 
 /** A task as the audit knows it: its row, read by SQL alone. */
@@ -99,6 +100,10 @@ export class AuditRows {
   readonly #usages
   readonly #swarms
   readonly #judgements
+  readonly #pipelines
+  readonly #chunks
+  readonly #entries
+  readonly #credits
   #seenVersion = -1
 
   constructor(path: string) {
@@ -134,6 +139,14 @@ export class AuditRows {
       'SELECT name, spent_us AS spentUs, spawned, created_at AS createdAt FROM swarm',
     )
     this.#judgements = db.prepare<[], Judgement>('SELECT agent, seq, key FROM evaluation ORDER BY agent, seq')
+    this.#pipelines = db.prepare<[], PipelineState>('SELECT task, log FROM pipeline ORDER BY task')
+    this.#chunks = db.prepare<[], Chunk>(
+      'SELECT task, seq, data FROM output WHERE task IN (SELECT task FROM pipeline) ORDER BY task, seq',
+    )
+    this.#entries = db.prepare<[], Entry>(
+      'SELECT client, seq, kind, amount, held, credits, reserved, task, key FROM ledger ORDER BY client, seq',
+    )
+    this.#credits = db.prepare<[], CreditState>('SELECT name, credits FROM client ORDER BY name')
     this.#processes = db.prepare<[], { id: number; processId: string }>(
       'SELECT id, process_id AS processId FROM process',
     )
@@ -208,6 +221,16 @@ export class AuditRows {
       usages: this.#usages.all(),
       swarms: this.#swarms.all(),
       judgements: this.#judgements.all(),
+    }
+  }
+
+  /** All that has to do with supervisors, pipelines and ledgers. */
+  structures(): StructureRows {
+    return {
+      pipelines: this.#pipelines.all(),
+      chunks: this.#chunks.all(),
+      entries: this.#entries.all(),
+      clients: this.#credits.all(),
     }
   }
 

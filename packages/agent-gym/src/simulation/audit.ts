@@ -16,6 +16,7 @@ import {
   suspectRules,
 } from './row-rules.ts'
 import { PlacementAudit } from './placement-audit.ts'
+import { StructureAudit } from './structure-audit.ts'
 import { TaskAudit } from './task-audit.ts'
 import { WorkAudit } from './work-audit.ts'
 
@@ -63,6 +64,7 @@ export class Audit {
   readonly tasks: TaskAudit
   readonly leases: LeaseAudit
   readonly work: WorkAudit
+  readonly structures: StructureAudit
   readonly placement = new PlacementAudit()
   readonly #findings: Findings
   readonly #config: ExecutionConfig
@@ -78,7 +80,23 @@ export class Audit {
     const ids = createIdCodec(rows.meta('store_id') ?? '')
     this.rows = rows
     this.work = new WorkAudit(findings, config.circuitOpenMs)
-    const parts = { rows, work: this.work, followed: this.followed, findings, config, monotonic, ids }
+    const { shares } = config
+    this.structures = new StructureAudit(findings, {
+      numberOf: (taskId) => ids.taskNumber(taskId),
+      idOf: (task) => ids.task(task),
+      ledger: shares?.ledger === true ? shares.outOfCredits : undefined,
+    })
+    const { structures } = this
+    const parts = {
+      rows,
+      work: this.work,
+      structures,
+      followed: this.followed,
+      findings,
+      config,
+      monotonic,
+      ids,
+    }
     this.leases = new LeaseAudit(parts)
     this.tasks = new TaskAudit(parts, this.leases)
     this.#findings = findings
@@ -110,7 +128,9 @@ export class Audit {
     const { maxCrashes } = this.#config
     const suspecting = this.leases.suspecting()
     const isHeld = processes.every((process) => suspecting.has(process))
-    return readyTasks(this.followed, isHeld ? maxCrashes : Number.POSITIVE_INFINITY).length
+    const { clients } = this.rows.structures()
+    const lacksCredits = (found: Followed) => this.structures.lacksCredits(found, clients)
+    return readyTasks(this.followed, isHeld ? maxCrashes : Number.POSITIVE_INFINITY, lacksCredits).length
   }
 
   taskId(id: number): string {
@@ -217,6 +237,7 @@ export class Audit {
         if (isChild(first)) children += 1
       } else if (events.some(({ type }) => type === 'task.canceled' || type === 'task.resumed')) others += 1
       if (events.some(({ type }) => type === 'task.requeued')) requeued += 1
+      this.structures.leased(row.id, found?.row.lease ?? null)
       const now = this.tasks.follow(process, found, row, events)
       if (
         events.some(({ type }) => type === 'task.started') &&
@@ -239,8 +260,11 @@ export class Audit {
     this.#broken(budgetRules(this.followed, budgets))
     this.#broken(familyRules(this.followed, (taskId) => this.numberOf(taskId)))
     this.work.look(this.followed, work, this.leases.now)
+    const structures = this.rows.structures()
+    this.structures.look(this.followed, structures)
     if (process === undefined) return
-    this.#broken(orderRules(this.followed, started, this.#config))
+    const lacksCredits = (found: Followed) => this.structures.lacksCredits(found, structures.clients)
+    this.#broken(orderRules(this.followed, started, this.#config, lacksCredits))
     const { leaseTtlMs } = this.#config
     const workers = started.length === 0 ? [] : this.leases.workersOf(process)
     this.#broken(
@@ -281,6 +305,7 @@ export class Audit {
     if (this.#config.shares !== undefined && this.openTasks === 0)
       this.#broken(shareRules(this.followed, this.rows.clients()))
     this.work.end(this.rows.work())
+    this.structures.end(this.rows.structures())
     for (const task of this.#canceled)
       if (this.rows.task(task)?.state !== CANCELED)
         this.#findings.violated(

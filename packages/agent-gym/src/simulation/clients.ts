@@ -5,6 +5,7 @@ import type { Findings } from './findings.ts'
 import type { SimulatedProcess } from './process.ts'
 import { drawProgram, type Program } from './program.ts'
 import { Holders } from './holders.ts'
+import { agreements, drawPipeline, drawSupervisor, type Structures } from './structures.ts'
 import type { Accounts } from './swarm.ts'
 import { MEASURED, reporting, type Workload } from './workload.ts'
 
@@ -41,8 +42,12 @@ export class Clients {
   /** The submissions of schedules, by their names. */
   readonly #scheduled = new Map<string, Program>()
   #signals = 0
+  readonly #structures: Structures
+  readonly #order: SeededRandom
+  #purchases = 0
+  #built = { supervisors: 0, pipelines: 0 }
 
-  /** `purse` draws what has to do with accounts, `work` what has to do with work that is measured. */
+  /** `purse` draws what has to do with accounts, `work` what has to do with work that is measured, `order` what has to do with structures. */
   constructor(
     {
       random,
@@ -50,12 +55,16 @@ export class Clients {
       accounts,
       work,
       workload,
+      structures,
+      order,
     }: {
       readonly random: SeededRandom
       readonly purse: SeededRandom
       readonly accounts: Accounts
       readonly work: SeededRandom
       readonly workload: Workload
+      readonly structures: Structures
+      readonly order: SeededRandom
     },
     audit: Audit,
     findings: Findings,
@@ -65,6 +74,8 @@ export class Clients {
     this.#accounts = accounts
     this.#work = work
     this.#workload = workload
+    this.#structures = structures
+    this.#order = order
     this.#holders = new Holders(work.fork('holders'), workload, audit, (process, what, call) =>
       this.#call(process, what, call),
     )
@@ -88,6 +99,7 @@ export class Clients {
     else if (roll < 19) this.#answer(process)
     else this.#look(process)
     this.#keepAccounts(process)
+    this.#build(process)
     this.#holders.act(process)
   }
 
@@ -96,6 +108,8 @@ export class Clients {
     this.resend(process)
     this.#answer(process, 'all')
     if (this.#accounts.budgets) this.#answerBudgets(process, 'all')
+    if (this.#structures.ledger !== undefined)
+      for (const name of clients) this.#buy(process, name, 1_000, `last ${(this.#purchases += 1)}`)
     for (const name of this.#scheduled.keys())
       this.#call(process, `remove schedule ${name}`, async (runtime) => runtime.schedules.remove(name))
     for (const [task, { signals, divergent }] of this.#audit.followed) {
@@ -122,7 +136,7 @@ export class Clients {
       key: this.#random.int(2) === 0 ? `key ${name}` : undefined,
       model: this.#random.int(3) === 0 ? 'big' : undefined,
       delayMs: this.#random.int(6) === 0 ? this.#random.pick([10, 200, 500]) : undefined,
-      account: this.#account(),
+      account: this.#agreed(this.#account()),
       taskId: undefined,
       answered: false,
     }
@@ -131,12 +145,64 @@ export class Clients {
     return it
   }
 
+  /** The same under an agreement, now and then: its client and its lane are those of the agreement. */
+  #agreed(account: SubmitOptions): SubmitOptions {
+    if (!this.#structures.agreements || this.#order.int(3) > 0) return account
+    const agreement = agreements[this.#order.pick(Object.keys(agreements))]
+    const { client: _, ...rest } = account
+    return { ...rest, agreement }
+  }
+
+  /** Supervisors, pipelines, purchases: now and then one of them. */
+  #build(process: SimulatedProcess): void {
+    const { supervisors, pipelines, ledger } = this.#structures
+    const order = this.#order
+    const built = this.#built
+    if (supervisors && built.supervisors < 3 && order.int(6) === 0)
+      this.#submitStructure(process, drawSupervisor(order, `team ${(built.supervisors += 1)}`))
+    if (pipelines && built.pipelines < 2 && order.int(8) === 0)
+      this.#submitStructure(process, drawPipeline(order, `line ${(built.pipelines += 1)}`))
+    if (ledger !== undefined && order.int(4) === 0) {
+      // An order that was given before is one.
+      const number = order.int(8)
+      this.#buy(process, order.pick(clients), 1 + number, `order ${number}`)
+    }
+  }
+
+  #submitStructure(
+    process: SimulatedProcess,
+    { type, program }: { readonly type: string; readonly program: Program },
+  ): void {
+    const order = this.#order
+    const it: Submission = {
+      type,
+      program,
+      lane: order.pick(lanes),
+      key: order.int(2) === 0 ? `key ${program.name}` : undefined,
+      model: undefined,
+      delayMs: undefined,
+      account: this.#accounts.shares ? { client: order.pick(clients) } : {},
+      taskId: undefined,
+      answered: false,
+    }
+    this.#submissions.push(it)
+    this.#audit.tasks.submits(program.name)
+    this.#submit(process, it)
+  }
+
+  #buy(process: SimulatedProcess, client: string, credits: number, key: string): void {
+    this.#call(process, `buys ${credits} credits for '${client}' (${key})`, async (runtime) => {
+      await runtime.credits.purchase(client, credits, { key })
+      this.#audit.structures.bought(client, key, credits)
+    })
+  }
+
   #submit(process: SimulatedProcess, it: Submission): void {
     const { type, program, lane, key, model, delayMs, account } = it
     this.#findings.count('submissions')
     this.#call(process, `submit ${program.name} (${lane})`, async (runtime) => {
       const receipt = await runtime.submit(type, program, {
-        lane,
+        ...(account.agreement === undefined ? { lane } : {}),
         ...account,
         ...(key === undefined ? {} : { idempotencyKey: key }),
         ...(model === undefined ? {} : { model }),

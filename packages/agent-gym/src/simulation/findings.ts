@@ -34,6 +34,12 @@ export const counted = [
   'judgements',
   'forks',
   'inherited memos',
+  'supervised restarts',
+  'escalations',
+  'streams',
+  'agreed submissions',
+  'refused for credits',
+  'entries',
 ] as const
 export type Counted = (typeof counted)[number]
 export type Counts = Readonly<Record<Counted, number>>

@@ -41,6 +41,8 @@ export interface Followed {
   /** The part of the cost that was told until its end. */
   paid: number
   isBudgeted: boolean
+  /** Of a supervisor. */
+  strategy?: string
   /** When its lease began, ms since the beginning. */
   leasedAt: number
   /** Only where it is measured. */

@@ -5,6 +5,7 @@ import type { Findings } from './findings.ts'
 import { type Followed, nameOf, RUNNING } from './followed.ts'
 import { suspectFrom } from './row-rules.ts'
 import type { Walk } from './task-audit.ts'
+import type { StructureAudit } from './structure-audit.ts'
 import type { WorkAudit } from './work-audit.ts'
 
 /** The worker of leases that callers hold. */
@@ -14,6 +15,7 @@ const CALLER = 0
 export interface AuditParts {
   readonly rows: AuditRows
   readonly work: WorkAudit
+  readonly structures: StructureAudit
   readonly followed: Map<number, Followed>
   readonly findings: Findings
   readonly config: ExecutionConfig
@@ -263,4 +265,7 @@ const fencedKinds: ReadonlySet<string> = new Set([
   'diverge',
   'release',
   'report',
+  'openPipeline',
+  'publish',
+  'receive',
 ])

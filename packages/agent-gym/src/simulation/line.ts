@@ -261,6 +261,9 @@ const repeatable: ReadonlySet<Write['kind']> = new Set<Write['kind']>([
   'spawn',
   'cancel',
   'release',
+  'openPipeline',
+  'publish',
+  'receive',
 ])
 
 function subjectOf(operation: Write): string {

@@ -35,6 +35,12 @@ export const minimumPer100: Readonly<Partial<Record<Counted, number>>> = {
   judgements: 60,
   forks: 50,
   'inherited memos': 60,
+  'supervised restarts': 20,
+  escalations: 6,
+  streams: 8,
+  'agreed submissions': 20,
+  'refused for credits': 2,
+  entries: 300,
 }
 
 /** Fewer seeds than that differ too much among themselves to be held to the minimums. */

@@ -11,6 +11,7 @@ import {
 } from '@ku0/agent-runtime'
 import { z } from 'zod'
 import { type Call, MAX_ATTEMPTS, type Program } from './program.ts'
+import { type DoStep, type Structures, structuredTasks } from './structures.ts'
 import { limits, MEASURED, profile } from './workload.ts'
 
 /** What the functions of steps do outside: they take time, and are seen. */
@@ -30,14 +31,23 @@ type Came = readonly (readonly [key: string, value: unknown])[]
 /** The version of the code of a process: the second begins with one step more, behind `ctx.patched`. */
 export type CodeVersion = 1 | 2
 
-/** The task types of a life, as the code of one process defines them: one, and a measured one where anything is measured. */
+/**
+ * The task types of a life, as the code of one process defines them: one, a measured one where anything is measured, and those of
+ * supervisors and pipelines where there are any.
+ */
 export function simulatedTasks(
   outside: Outside,
   version: CodeVersion,
-  isMeasured: boolean,
+  { isMeasured, structures }: { readonly isMeasured: boolean; readonly structures: Structures },
 ): TaskDefinition[] {
   const plain = simulatedTask('program', {}, outside, version)
-  return isMeasured ? [plain, simulatedTask(MEASURED, { profile, limits }, outside, version)] : [plain]
+  const step: DoStep = (ctx, key, ms) =>
+    performStep(ctx, outside, { call: 'step', key, ms, throws: 0, inDoubt: 'retry', deaf: false })
+  return [
+    plain,
+    ...(isMeasured ? [simulatedTask(MEASURED, { profile, limits }, outside, version)] : []),
+    ...structuredTasks(structures, plain, step),
+  ]
 }
 
 function simulatedTask(

@@ -330,6 +330,88 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
         return [{ ...message, operation }]
       },
     }),
+  'a restart too many': () =>
+    plain({
+      send: (message) => [supervising(message, (key) => key.replace('/2/1000/', '/3/1000/'))],
+    }),
+  'restarts that count for too short': () =>
+    plain({
+      send: (message) => [supervising(message, (key) => key.replace('/2/1000/', '/2/30/'))],
+    }),
+  'a team whose others go on': () =>
+    plain({
+      send: (message) => [
+        supervising(message, (key) => key.replace(/one_for_all|rest_for_one/, 'one_for_one')),
+      ],
+    }),
+  'a restart that its supervisor forgets': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(3) === 0) tables.forgetRestarts()
+      },
+    })),
+  'an event that is lost on its way to the log': ({ random }) =>
+    plain({
+      send(message) {
+        if (!isWrite(message, 'publish') || random.int(4) > 0) return [message]
+        const { operation } = message
+        return [{ ...message, operation: { ...operation, events: operation.events.slice(1) } }]
+      },
+    }),
+  'an event that is published twice': ({ random }) =>
+    plain({
+      send(message) {
+        if (!isWrite(message, 'publish') || random.int(4) > 0) return [message]
+        const { operation } = message
+        const again = { ...operation, key: `${operation.key}/again` }
+        return [message, { ...message, call: -1e6 - random.int(1e6), operation: again }]
+      },
+    }),
+  'an event that its stage never gets': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(10) === 0) tables.skipUnread()
+      },
+    })),
+  'a purchase that is made twice': ({ random }) =>
+    plain({
+      send(message) {
+        if (!isWrite(message, 'purchaseCredits') || random.int(3) > 0) return [message]
+        const again = { ...message.operation, key: `${message.operation.key}, again` }
+        return [{ ...message, operation: again }]
+      },
+    }),
+  'credits that fade': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(100) === 0) tables.fadeCredits()
+      },
+    })),
+  'a reservation that is not given back': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(20) === 0) tables.forgetSettlement()
+      },
+    })),
+  'a start without credits': () =>
+    plain({
+      config: (given) =>
+        given.shares?.ledger === true
+          ? { ...given, shares: { ...given.shares, outOfCredits: 'run' as const } }
+          : given,
+    }),
+  'an agreement that is not kept': ({ random }) =>
+    plain({
+      send(message) {
+        if (!isWrite(message, 'submit') || random.int(3) > 0) return [message]
+        const { operation } = message
+        const tasks = operation.tasks.map((task) => {
+          const { outOfCredits: _, oversight: __, ...rest } = task
+          return rest
+        })
+        return [{ ...message, operation: { ...operation, tasks } }]
+      },
+    }),
   'a judgement that is lost': ({ random }) =>
     plain({
       send: (message) =>
@@ -347,6 +429,16 @@ type WriteMessage<K extends Write['kind']> = {
 
 function isWrite<K extends Write['kind']>(message: Message, kind: K): message is WriteMessage<K> {
   return message.to === 'write' && message.operation.kind === kind
+}
+
+/** A wait of a supervisor under another key, which is its terms. */
+function supervising(message: Message, change: (key: string) => string): Message {
+  if (!isWrite(message, 'suspend')) return message
+  const { operation } = message
+  const waits = operation.waits.map((wait) =>
+    wait.key.startsWith('$ku0/supervisor/') ? { ...wait, key: change(wait.key) } : wait,
+  )
+  return { ...message, operation: { ...operation, waits } }
 }
 
 function isMemos(value: unknown): value is object {
@@ -630,6 +722,29 @@ class Tables {
 
   payAgain(): void {
     this.#run('UPDATE client SET spent = spent * 2')
+  }
+
+  forgetRestarts(): void {
+    this.#run("DELETE FROM signal WHERE name = '$ku0/restart'")
+  }
+
+  /** The last stage of a pipeline takes its next event for received. */
+  skipUnread(): void {
+    const taken = "coalesce(json_extract(log, '$.parts[2].taken.m'), 0)"
+    this.#run(
+      `UPDATE pipeline SET log = json_set(log, '$.parts[2].taken.m', ${taken} + 1) WHERE ${taken} < json_extract(log, '$.published.m')`,
+    )
+  }
+
+  fadeCredits(): void {
+    this.#run('UPDATE client SET credits = credits - 1000000 WHERE id = (SELECT max(id) FROM client)')
+  }
+
+  /** The last settlement of a client leaves something reserved. */
+  forgetSettlement(): void {
+    this.#run(
+      'UPDATE ledger SET held = held + 250000, reserved = reserved + 250000 WHERE kind = 3 AND seq = (SELECT max(seq) FROM ledger AS other WHERE other.client = ledger.client)',
+    )
   }
 
   rewindSchedules(): void {

@@ -11,6 +11,7 @@ import { SimulatedLine } from './line.ts'
 import { Loop } from './loop.ts'
 import { type CodeVersion, type Outside, simulatedTasks } from './perform.ts'
 import { configOf, type Plant } from './plants.ts'
+import type { Structures } from './structures.ts'
 import { leaseTtlMs } from './swarm.ts'
 
 /** What the processes of one simulated machine share. */
@@ -35,6 +36,7 @@ export interface Machine {
   readonly charges: boolean
   /** Some work is measured. */
   readonly isMeasured: boolean
+  readonly structures: Structures
   /** Something has happened that may have set off more. */
   readonly stirred: () => void
 }
@@ -224,7 +226,7 @@ export class SimulatedProcess implements Audited {
     try {
       const runtime = await createRuntime({
         store: this.#front,
-        tasks: simulatedTasks(this.#outside(), this.version, this.#machine.isMeasured),
+        tasks: simulatedTasks(this.#outside(), this.version, this.#machine),
         config: given,
         workers: { count: workers, capacity: this.capacity, ids: this.workerIds },
         environment,

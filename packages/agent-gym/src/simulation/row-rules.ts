@@ -96,6 +96,7 @@ export function* orderRules(
   tasks: Tasks,
   started: readonly Started[],
   { maxCrashes, shares }: ExecutionConfig,
+  lacksCredits: (found: Followed) => boolean,
 ): Iterable<Broken> {
   // With shares who comes next within a lane is for them to say.
   const isInLine = shares === undefined
@@ -108,19 +109,25 @@ export function* orderRules(
   }
   const last = inOrder.at(-1)
   if (last === undefined) return
-  for (const { row, lane } of readyTasks(tasks, maxCrashes)) {
+  for (const { row, lane } of readyTasks(tasks, maxCrashes, lacksCredits)) {
     if (isAfter(last, { id: row.id, lane }, isInLine))
       yield ['I12', `task ${last.id} of lane ${last.lane} started, ${row.id} of lane ${lane} was before it`]
   }
 }
 
-/** What could start wherever there is a slot: no quota has a say, and no suspect comes before it in its stream. */
-export function readyTasks(tasks: Tasks, maxCrashes: number): readonly Followed[] {
+/** What could start wherever there is a slot: no quota has a say, and nothing that is suspect or lacks credits comes before it in its stream. */
+export function readyTasks(
+  tasks: Tasks,
+  maxCrashes: number,
+  lacksCredits: (found: Followed) => boolean,
+): readonly Followed[] {
   const queued = [...tasks.values()].filter(({ row }) => row.state === QUEUED && row.dueAt === null)
   const held = new Map<number | null, number>()
-  for (const { row } of queued)
-    if (row.crashes >= suspectFrom(maxCrashes))
+  for (const found of queued) {
+    const { row } = found
+    if (row.crashes >= suspectFrom(maxCrashes) || lacksCredits(found))
       held.set(row.stream, Math.min(row.id, held.get(row.stream) ?? row.id))
+  }
   return queued.filter(
     ({ row, quotaKeys }) => quotaKeys === '[]' && row.id < (held.get(row.stream) ?? Number.POSITIVE_INFINITY),
   )

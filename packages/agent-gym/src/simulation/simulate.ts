@@ -16,8 +16,12 @@ import { noTrouble } from './line.ts'
 import type { CodeVersion } from './perform.ts'
 import type { Ground, Planted } from './plants.ts'
 import { digest, type Machine, SimulatedProcess } from './process.ts'
+import { drawStructures, noStructures } from './structures.ts'
 import { measures, noWorkload } from './workload.ts'
 import { drawSwarm, type Fault, leaseTtlMs, type Swarm } from './swarm.ts'
+
+/** What there was in a life, at different times. */
+type Era = 'queue' | 'work' | 'all'
 
 /** How a seed is played. */
 export interface SimulateOptions {
@@ -25,8 +29,11 @@ export interface SimulateOptions {
   readonly trace?: boolean
   /** A bug that is planted: one of {@link plants}. */
   readonly plant?: (ground: Ground) => Planted
-  /** Nothing but tasks of the queue, as the seed was played before there was more; false by default. */
-  readonly isPlain?: boolean
+  /**
+   * What there was in a life when the seed was played: nothing but tasks of the `queue`, or measured `work` and forks as well; `all` by
+   * default, with supervisors, pipelines, ledgers and agreements.
+   */
+  readonly era?: Era
 }
 
 /** What came of a seed. */
@@ -106,8 +113,15 @@ class Life {
   constructor(seed: number, path: string, options: SimulateOptions) {
     this.#seed = seed
     const random = new SeededRandom(seed)
-    this.#swarm = drawSwarm(random.fork('swarm'), random.fork('accounts'), random.fork('workload'))
-    const workload = options.isPlain === true ? noWorkload : this.#swarm.workload
+    const { era = 'all' } = options
+    const structures = era === 'all' ? drawStructures(random.fork('structures')) : noStructures
+    this.#swarm = drawSwarm(
+      random.fork('swarm'),
+      random.fork('accounts'),
+      random.fork('workload'),
+      structures,
+    )
+    const workload = era === 'queue' ? noWorkload : this.#swarm.workload
     this.#random = random.fork('faults')
     const { config } = parseExecutionConfig(this.#swarm.config)
     this.#findings = new Findings(() => this.#clock.elapsed, options.trace === true)
@@ -134,6 +148,7 @@ class Life {
       runs: new Map(),
       pace: { msEach: 1 },
       isMeasured: measures(workload),
+      structures,
       charges: this.#swarm.accounts.shares || this.#swarm.accounts.budgets,
       unlock: () => this.#releaseLock(),
       stirred: () => {
@@ -146,6 +161,8 @@ class Life {
       accounts: this.#swarm.accounts,
       work: random.fork('work'),
       workload,
+      structures,
+      order: random.fork('orders'),
     }
     this.#clients = new Clients(drawn, audit, this.#findings)
   }

@@ -1,5 +1,6 @@
 import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
 import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
+import { startCredits, type Structures } from './structures.ts'
 import { drawWorkload, type Workload } from './workload.ts'
 
 /** What can go wrong in a simulated life. */
@@ -35,6 +36,7 @@ export interface Swarm {
   readonly submissions: number
   readonly accounts: Accounts
   readonly workload: Workload
+  readonly structures: Structures
   readonly config: ExecutionConfigInput
 }
 
@@ -51,10 +53,18 @@ export interface Accounts {
 /** Times are a sixtieth of the defaults: nothing but fixed times of the product, such as half a second between two looks around, knows. */
 export const leaseTtlMs = 500
 
-/** `purse` draws what has to do with accounts, `work` what else is asked for: without any a seed draws the rest as it does with them. */
-export function drawSwarm(random: SeededRandom, purse: SeededRandom, work: SeededRandom): Swarm {
+/** `purse` draws what has to do with accounts, `work` what else is asked for: without any a seed draws the rest as it does with them. `structures` were drawn before. */
+export function drawSwarm(
+  random: SeededRandom,
+  purse: SeededRandom,
+  work: SeededRandom,
+  structures: Structures,
+): Swarm {
+  const { ledger } = structures
+  const isShared = purse.int(4) === 0
   const accounts = {
-    shares: purse.int(4) === 0,
+    // A ledger is one of shares.
+    shares: isShared || ledger !== undefined,
     budgets: purse.int(4) === 0,
     schedules: purse.int(4) === 0,
   }
@@ -72,6 +82,7 @@ export function drawSwarm(random: SeededRandom, purse: SeededRandom, work: Seede
     submissions: 10 + random.int(12),
     accounts,
     workload: drawWorkload(work),
+    structures,
     config: {
       leaseTtlMs,
       heartbeatIntervalMs: 160,
@@ -96,6 +107,7 @@ export function drawSwarm(random: SeededRandom, purse: SeededRandom, work: Seede
             shares: {
               tierPolicy: purse.pick(['strict', 'weighted'] as const),
               keying: purse.pick(['dispatch', 'enqueue'] as const),
+              ...(ledger === undefined ? {} : { ledger: true, outOfCredits: ledger, startCredits }),
             },
           }
         : {}),

@@ -129,6 +129,7 @@ export class TaskAudit {
       paid: 0,
       isBudgeted: false,
       leasedAt: 0,
+      ...(stream?.type.startsWith('team ') === true ? { strategy: stream.type.slice('team '.length) } : {}),
     }
     const walk: Walk = { ...found.row, before: found.row.lease, isFresh: false }
     for (const event of events) {
@@ -179,6 +180,7 @@ export class TaskAudit {
       // A client pays at the end of its task; what comes behind that is the budgets' alone.
       if (walk.state < COMPLETED) found.paid += charged.cost
     }
+    this.#parts.structures.event(found, task, event, data)
     switch (type) {
       case 'task.queued': {
         move(-1)
@@ -193,8 +195,9 @@ export class TaskAudit {
         found.name = (it.input as Program).name
         found.mayFail = mayFail(it.input as Program)
         this.#accountOf(found, it)
+        this.#parts.structures.queued(found, task, it, walk.parent)
         if (it.schedule !== undefined) return this.#scheduled(process, task, it)
-        if (it.forkOf !== undefined) return this.#forked(found, task, it.forkOf)
+        if (it.forkOf !== undefined) return this.#forked(found, walk, it.forkOf)
         if (walk.parent === null && this.#names.has(found.name))
           this.#findings.violated('I2', `two tasks of ${found.name}`)
         if (walk.parent === null && !this.#submitted.has(found.name))
@@ -206,6 +209,7 @@ export class TaskAudit {
         move(-1)
         walk.state = REJECTED
         this.#parts.work.rejected(task, data as unknown as EventData['task.rejected'])
+        this.#parts.structures.rejected(task, data as unknown as EventData['task.rejected'])
         this.#findings.count('refusals')
         return
       case 'task.started': {
@@ -244,7 +248,8 @@ export class TaskAudit {
           this.#leases.expired(walk, it.reason)
           if (walk.crashes >= this.#parts.config.maxCrashes && it.restartedBy === undefined)
             this.#findings.violated('C17', `task ${task} goes back after ${walk.crashes} crashes`)
-        } else this.#leases.holds(process, walk, `${type} (${it.reason})`)
+        } else if (it.reason !== 'restarted' || it.restartedBy === undefined)
+          this.#leases.holds(process, walk, `${type} (${it.reason})`)
         const rises = it.reason === 'expired' || it.reason === 'owner_dead' || it.reason === 'retry' ? 1 : 0
         if (it.attempt !== walk.attempt + rises)
           this.#findings.violated(
@@ -261,6 +266,7 @@ export class TaskAudit {
         ofHolder()
         this.#findings.count('completions')
         this.#outputRules(found, task, data['output'])
+        this.#parts.structures.summed(task, data['output'])
         this.#leave(found, walk, COMPLETED)
         return
       case 'task.failed': {
@@ -385,11 +391,15 @@ export class TaskAudit {
   }
 
   /** I2, 6.3: a fork was asked for, and begins with memos of the task that it is of, which is over. */
-  #forked(found: Followed, task: number, forkOf: string): void {
+  #forked(found: Followed, { id: task, parent }: Walk, forkOf: string): void {
     this.#findings.count('forks')
     const source = this.#parts.ids.taskNumber(forkOf) ?? 0
     found.forkOf = source
     found.name = `${found.name}, fork ${task}`
+    const above = this.#parts.followed.get(source)?.row.parent ?? null
+    // Who tries a task again tries those of its children again that had not completed.
+    if (parent !== null && above !== null && this.#parts.followed.get(parent)?.forkOf === above)
+      this.forks(source, undefined)
     const asked = this.#forks.get(source) ?? []
     if (asked.length === 0)
       this.#findings.violated('I2', `task ${task} is a fork of ${source} that nobody asked for`)
@@ -553,6 +563,7 @@ export class TaskAudit {
       (kind === 'budget_exceeded' &&
         this.#parts.work.mayExceed(found, message, this.#parts.monotonic() - found.leasedAt)) ||
       (kind === 'budget_exceeded' && this.#mayBeOver(task, error)) ||
+      this.#parts.structures.mayFail(this.#parts.followed, found, kind) ||
       (kind === 'error' && message.includes('that are left of the budget')) ||
       (kind === 'error' && found.mayFail && message.includes('as planned'))
     if (!isExpected)

@@ -64,7 +64,7 @@ describe('a simulated life', () => {
     'keeps every rule with seed $seed, which broke one, or seemed to: $why',
     { timeout },
     async ({ seed, isMeasured = false }) => {
-      expect((await simulate(seed, { isPlain: !isMeasured })).violations).toEqual([])
+      expect((await simulate(seed, { era: isMeasured ? 'work' : 'queue' })).violations).toEqual([])
     },
   )
 })

@@ -203,6 +203,21 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
     expect([older.pipelines.map(({ taskId }) => taskId), older.cursor]).toEqual([[line.taskId], undefined])
   })
 
+  rule('13.2 the log takes events of stages that are at different attempts', async (scene) => {
+    const line = await started(scene)
+    const failed = at(line, 'a')
+    expect(await scene.settle(failed, { as: 'retry', error: '{}', delayMs: 0 })).toBe('ok')
+    scene.free('w')
+    const again = await scene.claim()
+    expect([again.taskId, again.attempt]).toEqual([failed.taskId, 2])
+    await publish(scene, again, 'p1', 'x', ['1'])
+    await publish(scene, at(line, 'b'), 'p1', 'y', ['2'])
+    expect(await log(scene, line)).toEqual([
+      [1, { data: 1, stage: 'a', type: 'x' }],
+      [2, { data: 2, stage: 'b', type: 'y' }],
+    ])
+  })
+
   rule('13.2 a key that was used answers as it did, and nothing is written twice', async (scene) => {
     const line = await started(scene)
     await publish(scene, at(line, 'a'), 'p1', 'x', ['1'])

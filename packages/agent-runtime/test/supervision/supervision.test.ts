@@ -77,6 +77,35 @@ describe('supervisors', () => {
     expect(runs).toEqual({ steps: 1, fails: 3 })
   })
 
+  test('14.2 a retry starts the children again as new tasks: one that had failed keeps its steps, one that had completed does not', async () => {
+    const runs = { kept: 0, done: 0 }
+    let fails = true
+    const failing = defineTask({ type: 'failing', input: z.undefined() }, async (ctx) => {
+      await ctx.step('once', () => ++runs.kept)
+      if (fails) throw new Error('not today')
+    })
+    const passing = defineTask({ type: 'passing', input: z.undefined() }, (ctx) =>
+      ctx.step('once', () => ++runs.done),
+    )
+    const pair = defineSupervisor({
+      type: 'pair',
+      input: z.undefined(),
+      maxRestarts: 0,
+      children: { passing: { task: passing }, failing: { task: failing } },
+    })
+    await using it = await createTestRuntime({ tasks: [pair, failing, passing], workers: { capacity: 1 } })
+    const { runtime } = it
+    const receipt = await runtime.submit(pair, undefined)
+    await expect(it.result(receipt)).rejects.toMatchObject({ kind: 'escalated' })
+    fails = false
+    const again = await runtime.retry(receipt)
+    expect(await it.result(again)).toBeNull()
+    expect(runs).toEqual({ kept: 1, done: 2 })
+    const tasks = await Promise.all([receipt, again].map((each) => runtime.supervisors.which(each)))
+    const ids = tasks.flatMap(({ children }) => children.map(({ taskId }) => taskId))
+    expect(new Set(ids).size).toBe(4)
+  })
+
   test('14.1 take the others back; their handlers stop', async () => {
     const started = gate()
     const breaks = gate()

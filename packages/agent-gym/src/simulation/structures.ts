@@ -1,0 +1,190 @@
+import {
+  defineAgreement,
+  definePipeline,
+  defineSupervisor,
+  defineTask,
+  type Agreement,
+  type TaskContext,
+  type TaskDefinition,
+} from '@ku0/agent-runtime'
+import { type OutOfCredits, outOfCreditsChoices, supervisionStrategies } from '@ku0/agent-runtime-core'
+import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
+import { z } from 'zod'
+import { drawProgram, MAX_ATTEMPTS, type Program } from './program.ts'
+
+/** What is built of tasks, and what clients have agreed to. */
+export interface Structures {
+  /** Supervisors watch some tasks. */
+  readonly supervisors: boolean
+  /** Pipelines stream events between their stages. */
+  readonly pipelines: boolean
+  /** Credits are a ledger: what happens when they run out; undefined where they are not. */
+  readonly ledger: OutOfCredits | undefined
+  /** Some submissions come under an agreement. */
+  readonly agreements: boolean
+}
+
+export const noStructures: Structures = {
+  supervisors: false,
+  pipelines: false,
+  ledger: undefined,
+  agreements: false,
+}
+
+export function drawStructures(random: SeededRandom): Structures {
+  return {
+    supervisors: random.int(4) === 0,
+    pipelines: random.int(4) === 0,
+    ledger: random.int(4) === 0 ? random.pick(outOfCreditsChoices) : undefined,
+    agreements: random.int(4) === 0,
+  }
+}
+
+/** The credits that a client begins with where they are a ledger: few enough to run out. */
+export const startCredits = 12
+
+/** The terms of all supervisors. */
+export const supervisorTerms = { maxRestarts: 2, periodMs: 1_000 } as const
+/** Their children, in order; the last is not started again. */
+const childIds = ['first', 'second', 'last'] as const
+const restartOf = { first: 'transient', second: 'transient', last: 'temporary' } as const
+
+/** A supervisor is a program without calls of its own. */
+export interface SupervisorProgram extends Program {
+  readonly children: readonly Program[]
+}
+
+/** The same of a pipeline. */
+export interface PipelineProgram extends Program {
+  readonly events: number
+  readonly batch: number
+  /** The stages that throw in their first attempt, in the middle. */
+  readonly throws: readonly string[]
+}
+
+function supervisorType(strategy: (typeof supervisionStrategies)[number]): string {
+  return `team ${strategy}`
+}
+const PIPELINE = 'line'
+
+/** The agreements that submissions come under, by name. */
+export const agreements: Readonly<Record<string, Agreement>> = {
+  gold: defineAgreement({
+    name: 'gold',
+    client: 'ann',
+    lane: 'interactive',
+    oversight: 'supervised',
+    outOfCredits: 'run',
+  }),
+  thrifty: defineAgreement({ name: 'thrifty', client: 'bob', lane: 'batch', outOfCredits: 'reject' }),
+  patient: defineAgreement({ name: 'patient', client: 'cyd', oversight: 'spot_check', outOfCredits: 'park' }),
+}
+
+/** A supervisor whose children crash: some once too often. */
+export function drawSupervisor(
+  random: SeededRandom,
+  name: string,
+): { type: string; program: SupervisorProgram } {
+  const child = (id: string): Program => {
+    const program = drawProgram(random, `${name}/${id}`, undefined, 2)
+    const attempts = random.pick([0, 0, MAX_ATTEMPTS, MAX_ATTEMPTS + 1, MAX_ATTEMPTS + 2, 100])
+    return attempts === 0 ? program : { ...program, calls: [...program.calls, { call: 'throw', attempts }] }
+  }
+  return {
+    type: supervisorType(random.pick(supervisionStrategies)),
+    program: { name, calls: [], children: childIds.map(child) },
+  }
+}
+
+export function drawPipeline(random: SeededRandom, name: string): { type: string; program: PipelineProgram } {
+  const throws = ['source', 'double', 'sink'].filter(() => random.int(4) === 0)
+  const program = { name, calls: [], events: 2 + random.int(12), batch: 1 + random.int(4), throws }
+  return { type: PIPELINE, program }
+}
+
+/** How a step is done: by the simulation, which sees it. */
+export type DoStep = (ctx: TaskContext, key: string, ms: number) => Promise<unknown>
+
+/** The types of supervisors and pipelines. `program`: what children of supervisors are. */
+export function structuredTasks(
+  { supervisors, pipelines }: Structures,
+  program: TaskDefinition,
+  step: DoStep,
+): TaskDefinition[] {
+  return [...(supervisors ? teams(program) : []), ...(pipelines ? lineOf(step) : [])]
+}
+
+function teams(program: TaskDefinition): TaskDefinition[] {
+  return supervisionStrategies.map((strategy) => {
+    const children = childIds.map((id, place) => [
+      id,
+      {
+        task: program,
+        restart: restartOf[id],
+        input: (given: SupervisorProgram) => given.children[place],
+      },
+    ])
+    return defineSupervisor({
+      type: supervisorType(strategy),
+      input: z.custom<SupervisorProgram>(),
+      strategy,
+      ...supervisorTerms,
+      children: Object.fromEntries(children) as never,
+    }) as TaskDefinition
+  })
+}
+
+/** Fewer than a batch or two: stages wait for each other. */
+const maxUnread = 4
+
+function lineOf(step: DoStep): TaskDefinition[] {
+  const input = z.custom<PipelineProgram>()
+  const retry = { attempts: MAX_ATTEMPTS, backoff: { initialMs: 20, maxMs: 60 } }
+  const mayThrow = (ctx: TaskContext, { throws, name }: PipelineProgram, isMiddle: boolean) => {
+    const stage = name.split('/').at(-1) ?? ''
+    if (isMiddle && ctx.attempt === 1 && throws.includes(stage)) throw new Error('as planned')
+  }
+  const source = defineTask({ type: 'source', input, retry }, async (ctx, given) => {
+    const { events, batch } = given
+    for (let from = 0; from < events; from += batch) {
+      await step(ctx, `step ${from}`, 5)
+      const numbers = Array.from({ length: Math.min(batch, events - from) }, (_, i) => from + i)
+      await ctx.publishAll('n', numbers)
+      mayThrow(ctx, given, from === 0)
+    }
+    return []
+  })
+  const double = defineTask({ type: 'double', input, retry }, async (ctx, given) => {
+    for (let turn = 0; ; turn += 1) {
+      const events = await ctx.receive<number>(['n'], { max: given.batch + 1 })
+      if (events.length === 0) return []
+      await step(ctx, `step ${turn}`, 20)
+      await ctx.publishAll(
+        'm',
+        events.map(({ data }) => 2 * data),
+      )
+      mayThrow(ctx, given, turn === 0)
+    }
+  })
+  const sink = defineTask({ type: 'sink', input, retry }, async (ctx, given) => {
+    const all: number[] = []
+    for (let turn = 0; ; turn += 1) {
+      const events = await ctx.receive<number>(['m'], { max: given.batch })
+      if (events.length === 0) return [['sum', all]]
+      all.push(...events.map(({ data }) => data))
+      mayThrow(ctx, given, turn === 0)
+    }
+  })
+  const of = (stage: string) => (given: PipelineProgram) => ({ ...given, name: `${given.name}/${stage}` })
+  const pipeline = definePipeline({
+    name: PIPELINE,
+    input,
+    maxUnread,
+    stages: [
+      { name: 'source', task: source, input: of('source'), publishes: { n: z.number() } },
+      { name: 'double', task: double, input: of('double'), subscribes: ['n'], publishes: { m: z.number() } },
+      { name: 'sink', task: sink, input: of('sink'), subscribes: ['m'] },
+    ],
+  })
+  return [pipeline, source, double, sink] as TaskDefinition[]
+}
