@@ -31,13 +31,6 @@ async function newPair(): Promise<Pair> {
   const standby = await primary.standby(Number(new URL(link.url).port))
   onTestFinished(standby.stop)
   const address = await CuttingProxy.start(`${primary.url}?schema=shared`)
-  const ask = async (server: StartedPostgres, text: string) => {
-    const client = new Client({ connectionString: server.url })
-    await client.connect()
-    const { rows } = await client.query({ text, rowMode: 'array' })
-    await client.end()
-    return (rows as unknown[][])[0]?.[0]
-  }
   return {
     primary,
     standby,
@@ -67,6 +60,14 @@ async function newPair(): Promise<Pair> {
       expect(await ask(standby, 'SELECT pg_promote()')).toBe(true)
     },
   }
+}
+
+async function ask(server: StartedPostgres, text: string): Promise<unknown> {
+  const client = new Client({ connectionString: server.url })
+  await client.connect()
+  const { rows } = await client.query({ text, rowMode: 'array' })
+  await client.end()
+  return (rows as unknown[][])[0]?.[0]
 }
 
 function submit(store: ExecutionStore, key: string) {
@@ -162,4 +163,34 @@ test('D20 a promoted standby that never heard of a process: it stops with store_
   expect(failures).toMatchObject([{ code: 'store_data_loss' }])
   expect(await submit(other.store, 'other')).toMatchObject(accepted)
   await Promise.all([store.close(), other.store.close()])
+})
+
+test('D20 a primary that is set to take no writes: calls wait, and happen once when it takes them again', async () => {
+  const server = await startPostgres({ fsync: false })
+  onTestFinished(server.stop)
+  const { store, failures } = await open(`${server.url}?schema=shared`)
+  const client = new Client({ connectionString: server.url })
+  await client.connect()
+  await client.query('SET default_transaction_read_only TO off')
+  const set = async (to: 'on' | 'off') => {
+    await client.query(`ALTER SYSTEM SET default_transaction_read_only = ${to}`)
+    await client.query('SELECT pg_reload_conf()')
+    // A connection that begins now comes after all others have been told.
+    await expect
+      .poll(() => ask(server, 'SHOW default_transaction_read_only'), { timeout: 10_000, interval: 5 })
+      .toBe(to)
+  }
+  expect(await submit(store, 'before')).toMatchObject(accepted)
+  await set('on')
+  const commits = `SELECT FROM pg_stat_activity WHERE application_name = 'agent-runtime commit'`
+  const during = submit(store, 'during')
+  // The connection that was refused a write is given up, and no other one is kept meanwhile.
+  await expect
+    .poll(async () => (await client.query(commits)).rowCount, { timeout: 10_000, interval: 5 })
+    .toBe(0)
+  await set('off')
+  expect(await during).toMatchObject(accepted)
+  expect((await store.read({ kind: 'stats' })).totals.submitted).toBe(2)
+  expect(failures).toEqual([])
+  await Promise.all([client.end(), store.close()])
 })
