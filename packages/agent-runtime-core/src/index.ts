@@ -142,6 +142,7 @@ export {
   STAGE_WAIT_NAME,
   stageKey,
   type StagePart,
+  stagePartText,
   type StageTerms,
   type StageWait,
   stageWaitIn,

@@ -20,7 +20,7 @@ export const typed: readonly string[] = wordsOf(`
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred seriesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
   supervisedIn supervisedKey supervisorKey supervisorTerms
   marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
-  checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey stageKey stageWaitIn stageWaitKey violationsText
+  checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey stageKey stagePartText stageWaitIn stageWaitKey violationsText
   suspectFrom swarmPressure takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
 `)
 

@@ -299,7 +299,7 @@ export interface TaskContext<X extends Exchange = any> {
   /**
    * The next events of some types, in the order of their sequences, in a stage of a pipeline. Each event comes once in the life of the stage, and
    * again in a later pass. While there are none, the call waits without a slot. An empty list is the end: every stage that publishes one of the
-   * types has completed. With an object of schemas instead of a list of names, the events have the types of the schemas. Throws
+   * types has completed. With an object of schemas instead of a list of names, each event is read with the schema of its type, and has the type of that. Throws
    * `unknown_stage`, `invalid_argument` for a type that the stage does not subscribe to, `schema_mismatch`, and the signal's reason. Source:
    * `docs/semantics.md 13.2`.
    */

@@ -10,6 +10,8 @@ import {
   RESERVED,
   type Rules,
   RuntimeError,
+  type StageTerms,
+  suggestionFor,
   violationsText,
   wholeNumber,
   withoutUndefined,
@@ -20,10 +22,11 @@ import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskDefinitionOptions } from '../api/task-type.ts'
 import type { HandlerContext } from '../durable/context.ts'
+import { familiarToStage } from '../terms/familiar-names.ts'
 import { keepEventSchemas } from '../terms/pipeline-events.ts'
 import { isSchema } from '../terms/schema.ts'
 import { submitRules } from '../terms/submit-rules.ts'
-import { defineTask, taskTermsOf } from '../terms/task-definition.ts'
+import { defineTask, optionProblems, taskTermsOf } from '../terms/task-definition.ts'
 
 /** A stage of a pipeline. */
 export interface DefinedStage<Task extends TaskDefinition = TaskDefinition, Input = never> {
@@ -36,7 +39,7 @@ export interface DefinedStage<Task extends TaskDefinition = TaskDefinition, Inpu
    * called in every pass and may not wait.
    */
   readonly input?: ((input: Input, partition: number) => unknown) | undefined
-  /** The schemas of the events that it may publish, by type. A type has the schema that the first stage gives it. */
+  /** The schemas of the events that it may publish, by type. Stages that publish the same type give it the same schema. */
   readonly publishes?: Schemas | undefined
   /** The types of events that it receives; a stage before it publishes each of them. */
   readonly subscribes?: readonly string[] | undefined
@@ -90,15 +93,14 @@ export function definePipeline<const Name extends string, Input extends Schema =
       ? []
       : [{ path: 'pipeline: name', allowed: `a name of ${nameRule[0]}`, given: name }]),
     ...problemsIn(withoutUndefined({ maxUnread }), settingRules, { path: 'pipeline: ' }),
+    ...optionsProblems({ ...options, type: isName(name) ? name : 'pipeline', input: accepts ?? anything }),
     ...stagesProblems(stages),
   ]
-  if (problems.length > 0) throw new ConfigError(problems)
+  if (problems.length > 0) throw new ConfigError([...problems, ...orderProblems(stages)])
   const terms = {
-    stages: stages.map(({ name: stage, publishes = {}, subscribes = [], partitions = 1 }) => ({
-      stage,
-      publishes: Object.keys(publishes),
-      subscribes: [...subscribes],
-      ...(partitions > 1 ? { partitions } : {}),
+    stages: stages.map((stage) => ({
+      ...orderOf(stage),
+      ...(stage.partitions === undefined || stage.partitions === 1 ? {} : { partitions: stage.partitions }),
     })),
     maxUnread: maxUnread ?? 1_000,
   }
@@ -111,7 +113,7 @@ export function definePipeline<const Name extends string, Input extends Schema =
     )
   const schemas = new Map<string, Schema>()
   for (const { publishes = {} } of stages)
-    for (const [type, schema] of Object.entries(publishes)) if (!schemas.has(type)) schemas.set(type, schema)
+    for (const [type, schema] of Object.entries(publishes)) schemas.set(type, schema)
   keepEventSchemas(name, schemas)
   return defineTask(
     { ...options, type: name, input: accepts ?? anything } as TaskDefinitionOptions<
@@ -143,8 +145,63 @@ function stagesProblems(stages: unknown): readonly ConfigProblem[] {
   return (stages as readonly unknown[]).flatMap((stage, at) => {
     const path = `pipeline: stage ${at + 1}`
     if (!isRecord(stage)) return [{ path, allowed: 'an object with name and task', given: stage }]
-    return problemsIn(stage, stageRules, { path: `${path} `, required: ['name', 'task'] })
+    const { options } = stage
+    const rules = { path: `${path} `, required: ['name', 'task'], familiar: familiarToStage }
+    return [
+      ...problemsIn(stage, stageRules, rules),
+      ...(isRecord(options) ? problemsIn(options, nodeRules, { path: `${path} options.` }) : []),
+      ...otherSchemas(stages, stage, path),
+    ]
   })
+}
+
+/** A type has one schema, whoever publishes it. */
+function otherSchemas(
+  stages: readonly unknown[],
+  { publishes }: Readonly<Record<string, unknown>>,
+  path: string,
+): readonly ConfigProblem[] {
+  return Object.entries(isRecord(publishes) ? publishes : {}).flatMap(([type, schema]) => {
+    const first = stages.find(
+      (it) => isRecord(it) && isRecord(it['publishes']) && Object.hasOwn(it['publishes'], type),
+    ) as { readonly name: unknown; readonly publishes: Readonly<Record<string, unknown>> }
+    const allowed = `the schema that stage '${String(first.name)}' gives the type '${type}': keep it in a constant, and name it in both stages`
+    return first.publishes[type] === schema ? [] : [{ path: `${path} publishes`, allowed }]
+  })
+}
+
+/** The problems of the other options, which are those of defineTask. */
+function optionsProblems(options: Readonly<Record<string, unknown>>): readonly ConfigProblem[] {
+  const slips = Object.keys(options).flatMap((name) => {
+    const meant = Object.hasOwn(options, name) ? suggestionFor(name, ['stages', 'maxUnread']) : undefined
+    return meant === undefined ? [] : [{ name, meant }]
+  })
+  const others = { ...options }
+  for (const { name } of slips) delete others[name]
+  return [
+    ...slips.map(({ name, meant }) => ({
+      path: `pipeline: ${name}`,
+      allowed: `no such option, did you mean ${meant}?`,
+      given: options[name],
+    })),
+    ...optionProblems(others),
+  ]
+}
+
+/** What is wrong with the order of stages whose names and types can be read. */
+function orderProblems(stages: unknown): readonly ConfigProblem[] {
+  const holds = (stage: unknown) =>
+    isRecord(stage) &&
+    (['name', 'publishes', 'subscribes'] as const).every(
+      (field) => (stage[field] === undefined && field !== 'name') || stageRules[field][1](stage[field]),
+    )
+  if (!Array.isArray(stages) || !stages.every(holds)) return []
+  const violations = checkStages((stages as DefinedStage[]).map(orderOf))
+  return violations.map((it) => ({ path: 'pipeline: stages', allowed: violationsText([it]) }))
+}
+
+function orderOf({ name: stage, publishes = {}, subscribes = [] }: DefinedStage): StageTerms {
+  return { stage, publishes: Object.keys(publishes), subscribes: [...subscribes] }
 }
 
 function isEventType(type: unknown): boolean {
@@ -176,8 +233,5 @@ const stageRules: Rules<DefinedStage> = {
       new Set(given).size === given.length,
   ],
   partitions: wholeNumber(1, MAX_PARTITIONS),
-  options: [
-    'an object with options of submit',
-    (given) => isRecord(given) && problemsIn(given, nodeRules).length === 0,
-  ],
+  options: ['an object with options of submit', isRecord],
 }

@@ -162,6 +162,21 @@ export const familiarToWorkers: FamiliarNames = {
   ...all('tasks queues taskQueue', "write types: ['a type']"),
 }
 
+/** For a stage of `definePipeline`. */
+export const familiarToStage: FamiliarNames = {
+  ...all(
+    'workers parallelism concurrency instances processors',
+    (given) => `write partitions: ${number(given, 4)}`,
+  ),
+  ...all(
+    'key keyBy partitionKey partitionBy',
+    'give the key where the event is published: ctx.publish(type, data, { key })',
+  ),
+  ...all('stage id', 'write name'),
+  ...all('emits outputs produces', 'write publishes'),
+  ...all('receives inputs consumes after', 'write subscribes'),
+}
+
 /** For `retry`. */
 export const familiarToRetry: FamiliarNames = {
   ...all('retries maxRetries', (given) => triesAfterFirst(given).replace('retry: { ', '').replace(' }', '')),

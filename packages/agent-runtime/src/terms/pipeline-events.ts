@@ -1,5 +1,6 @@
 import { instead, invalid, type OutputChunk, parseJson, RuntimeError } from '@ku0/agent-runtime-core'
 import type { PipelineEvent } from '../api/pipelines.ts'
+import type { Schemas } from '../api/exchange.ts'
 import type { Schema } from '../api/schema.ts'
 import { describeIssues, check } from './schema.ts'
 
@@ -23,23 +24,32 @@ export function assertPublished(pipeline: string, type: string, data: unknown): 
 }
 
 /** The data of a stored event as the schema of its type returns it. Throws `schema_mismatch`. */
-function readPublished(pipeline: string, type: string, data: unknown, sequence: number): unknown {
-  const schema = defined.get(pipeline)?.get(type)
+function readPublished(
+  pipeline: string,
+  type: string,
+  data: unknown,
+  { sequence, given }: { readonly sequence: number; readonly given: Schemas | undefined },
+): unknown {
+  const schema = new Map(Object.entries(given ?? {})).get(type) ?? defined.get(pipeline)?.get(type)
   if (schema === undefined) return data
   const what = `event ${sequence} of pipeline '${pipeline}', a '${type}',`
   const checked = checkNow(schema, data, what)
   if (checked.issues === undefined) return checked.value
   throw new RuntimeError(
     'schema_mismatch',
-    `${what} does not fit its schema: ${describeIssues('data', checked.issues)}. Let the schema accept it, then retry the pipeline`,
+    `${what} does not fit its schema: ${describeIssues('data', checked.issues)}. Let the schema accept what was published, then submit the pipeline again`,
   )
 }
 
-/** A stored event. `pipeline`: the task type of the pipeline; without it the data is as it is stored. */
+/**
+ * A stored event. `pipeline`: the task type of the pipeline; without it the data is as it is stored. `given`: the schemas of who reads it, which come before
+ * those of the definition.
+ */
 export function readEvent(
   values: { readonly decode: (text: string) => unknown },
   pipeline: string | undefined,
   { seq, at, data }: Pick<OutputChunk, 'seq' | 'at' | 'data'>,
+  given?: Schemas,
 ): PipelineEvent {
   const { text, ...names } = partsOf(data)
   const { type } = names
@@ -47,7 +57,7 @@ export function readEvent(
   return {
     sequence: seq,
     ...names,
-    data: pipeline === undefined ? stored : readPublished(pipeline, type, stored, seq),
+    data: pipeline === undefined ? stored : readPublished(pipeline, type, stored, { sequence: seq, given }),
     at,
   }
 }

@@ -184,7 +184,7 @@ function findProblems(given: unknown, handler: unknown): ConfigProblem[] {
 }
 
 /** The problems of a task type's options, without its handler. */
-function optionProblems(given: unknown): ConfigProblem[] {
+export function optionProblems(given: unknown): ConfigProblem[] {
   const path = placeOf(given)
   if (!isRecord(given)) {
     const allowed = `an object with ${Object.keys(definitionRules).join(', ')}`

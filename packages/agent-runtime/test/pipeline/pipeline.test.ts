@@ -1,3 +1,4 @@
+import type { ConfigError } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createRuntime, definePipeline, defineTask, RuntimeError } from '../../src/index.ts'
@@ -75,7 +76,89 @@ describe('13.1 a pipeline', () => {
   })
 })
 
+describe('13.1 a definition', () => {
+  const wrongs = (definition: unknown): readonly string[] => {
+    try {
+      definePipeline(definition as never)
+    } catch (error) {
+      return (error as ConfigError).problems.map(({ path, allowed }) => `${path}: ${allowed}`)
+    }
+    return []
+  }
+
+  test('is refused with all that is wrong with it at once, the order of its stages too', () => {
+    const stages = [
+      { name: 'sum', task: sum, subscribes: ['length'], workers: 4 },
+      { name: 'words', task: words, publishes: { word: Word }, options: { lane: 'slow' } },
+    ]
+    expect(wrongs({ name: 'wrong', maxunread: 5, timeoutMs: -1, stages })).toEqual([
+      'pipeline: maxunread: no such option, did you mean maxUnread?',
+      expect.stringContaining("task 'wrong': timeoutMs: "),
+      'pipeline: stage 1 workers: no such option, write partitions: 4',
+      expect.stringContaining('pipeline: stage 2 options.lane: '),
+      "pipeline: stages: stage 'sum' subscribes to 'length', which no stage before it publishes",
+    ])
+  })
+
+  test('is refused where two stages give a type different schemas', () => {
+    const stages = [
+      { name: 'a', task: words, publishes: { word: Word } },
+      { name: 'b', task: words, publishes: { word: z.string() } },
+    ]
+    expect(wrongs({ name: 'two', stages })).toEqual([
+      expect.stringMatching(/^pipeline: stage 2 publishes: the schema that stage 'a' gives the type 'word'/),
+    ])
+    expect(wrongs({ name: 'two', stages: [stages[0], { ...stages[0], name: 'b' }] })).toEqual([])
+  })
+})
+
 describe('13.2 stages', () => {
+  test('that cannot begin fail the pipeline with an error that names them', async () => {
+    const needs = defineTask({ type: 'needs', input: z.number() }, () => null)
+    const misfit = definePipeline({ name: 'misfit', stages: [{ name: 'first', task: needs }] })
+    const waiting = definePipeline({
+      name: 'waiting',
+      stages: [{ name: 'first', task: needs, input: () => Promise.resolve(1) }],
+    })
+    await using it = await createTestRuntime({ tasks: [misfit, waiting, needs] })
+    await expect(it.result(await it.runtime.submit(misfit, undefined))).rejects.toThrow(
+      /stage 'first' could not begin: .*expected number, received undefined/s,
+    )
+    await expect(it.result(await it.runtime.submit(waiting, undefined))).rejects.toThrow(
+      "stage 'first': its input returned a promise",
+    )
+  })
+
+  test('read events with the schemas that they give, before those of the definition', async () => {
+    const upper = z.object({ word: z.string().transform((word) => word.toUpperCase()) })
+    const errors: string[] = []
+    const reads = defineTask({ type: 'reads', input: nothing }, async (ctx) => {
+      await ctx.receive({ word: 'none' } as never).catch((error: unknown) => {
+        errors.push((error as Error).message)
+      })
+      const first = await ctx.receive({ word: upper }, { max: 1 })
+      const second = await ctx.receive<{ word: string }>(['word'], { max: 1 })
+      const misfit = ctx.receive({ word: z.object({ word: z.number() }) }, { max: 1 })
+      await misfit.catch((error: unknown) => errors.push((error as Error).message))
+      return [...first, ...second].map(({ data }) => data.word)
+    })
+    const pipeline = definePipeline({
+      name: 'reading line',
+      stages: [
+        { name: 'words', task: words, input: () => ['a', 'b', 'c'], publishes: { word: Word } },
+        { name: 'reads', task: reads, subscribes: ['word'] },
+      ],
+    })
+    await using it = await createTestRuntime({ tasks: [pipeline, words, reads] })
+    expect(await it.result(await it.runtime.submit(pipeline, undefined))).toMatchObject({ reads: ['A', 'b'] })
+    expect(errors).toEqual([
+      expect.stringContaining('an object of schemas by type'),
+      expect.stringMatching(
+        /event 3 of pipeline 'reading line', a 'word', .*then submit the pipeline again$/,
+      ),
+    ])
+  })
+
   test.each([1, 2, 1_000])(
     'publish and receive in order while others run, with at most %i unread events',
     async (maxUnread) => {

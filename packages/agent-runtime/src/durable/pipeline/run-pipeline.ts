@@ -6,12 +6,15 @@ import {
   type PipelineTerms,
   RuntimeError,
   stageKey,
+  stagePartText,
   type StagePart,
   violationsText,
 } from '@ku0/agent-runtime-core'
 import type { ChildTask, SpawnOptions } from '../../api/task-context.ts'
+import { TaskRejected } from '../../api/errors.ts'
 import type { TaskType } from '../../api/task-type.ts'
 import { type ChildCaller, superviseChild } from '../child/children.ts'
+import { isThenable } from '../../terms/thenable.ts'
 import { guarded } from '../pass/guarded.ts'
 
 /** A stage with the task that it runs. */
@@ -38,14 +41,18 @@ export async function runPipeline(
     throw invalid(
       'a pipeline has one log, which a fork or a retry would not share: submit the pipeline again, or let its stages retry',
     )
-  const begun = await open(caller, terms)
+  const opened = await open(caller, terms)
   const running: { readonly stage: string; readonly isOne: boolean; readonly children: ChildTask[] }[] = []
   for (const { stage, task, inputOf, options } of stages) {
-    const places = placesOf(begun, stage)
+    const places = placesOf(opened, stage)
     const children: ChildTask[] = []
     for (const place of places) {
       const input = inputOf(place.partition ?? 1)
-      children.push((await superviseChild(caller, stageKey(place), task, input, options)) as ChildTask)
+      if (isThenable(input))
+        throw invalid(
+          `stage '${stage}': its input returned a promise. It is called in every pass and may not wait: do that in the task of the stage`,
+        )
+      children.push(await beginTask(caller, place, [task, input, options]))
     }
     running.push({ stage, isOne: places[0]?.partition === undefined, children })
   }
@@ -56,6 +63,24 @@ export async function runPipeline(
     }),
   )
   return Object.fromEntries(results)
+}
+
+/** The task of a stage; the error of one that was refused names the stage. */
+async function beginTask(
+  caller: ChildCaller,
+  place: StagePart,
+  [task, input, options]: readonly [TaskType, unknown, StageTask['options']],
+): Promise<ChildTask> {
+  try {
+    return (await superviseChild(caller, stageKey(place), task, input, options)) as ChildTask
+  } catch (error) {
+    if (!(error instanceof TaskRejected)) throw error
+    const { code, details, message } = error
+    throw new RuntimeError(code, `${stagePartText(place)} could not begin: ${message}`, {
+      details,
+      cause: error,
+    })
+  }
 }
 
 function placesOf({ stages }: PipelineTerms, stage: string): readonly StagePart[] {

@@ -16,7 +16,9 @@ import {
   type TakenEvents,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
+import type { Schemas } from '../../api/exchange.ts'
 import type { PipelineEvent, PublishOptions, ReceiveOptions } from '../../api/pipelines.ts'
+import { isSchema } from '../../terms/schema.ts'
 import { assertPublished, readEvent, unauthorized } from '../../terms/pipeline-events.ts'
 import { refused } from '../pass/answer.ts'
 import type { Callee, Pass } from '../pass/pass.ts'
@@ -100,7 +102,7 @@ export class Stage {
         parts.announce('step.replayed', claim.taskId, memo.seq, { key, position })
         scope.answered(memo.seq)
         const taken = parseJson(memo.result) as TakenEvents
-        return pass.gate.during(() => this.#read(taken))
+        return pass.gate.during(() => this.#read(taken, types))
       }
       const call = this.#call<readonly PipelineEvent[]>(scope, {
         name: 'receipt',
@@ -122,7 +124,7 @@ export class Stage {
           if (outcome.as === 'none') return { as: 'wait' }
           if (outcome.as !== 'received') throw refusalOf('receive', pass, outcome)
           this.#stir(taskId, 'room', names)
-          return { as: 'done', value: await this.#read(outcome) }
+          return { as: 'done', value: await this.#read(outcome, types) }
         },
       })
       return call.begin()
@@ -204,7 +206,8 @@ export class Stage {
     return record
   }
 
-  async #read({ ranges }: TakenEvents): Promise<readonly PipelineEvent[]> {
+  async #read({ ranges }: TakenEvents, types: unknown): Promise<readonly PipelineEvent[]> {
+    const given = isRecord(types) ? (types as Schemas) : undefined
     const events: PipelineEvent[] = []
     if (ranges.length === 0) return events
     const { taskId, type: pipeline } = await this.#standing()
@@ -223,7 +226,7 @@ export class Stage {
         )
       for (const chunk of chunks)
         if (left.some(([from, many]) => chunk.seq >= from && chunk.seq < from + many))
-          events.push(readEvent(values, pipeline, chunk))
+          events.push(readEvent(values, pipeline, chunk, given))
       left = left.flatMap(([from, many]) => {
         const gone = Math.max(0, read + 1 - from)
         return gone >= many ? [] : [[from + gone, many - gone] as const]
@@ -280,9 +283,11 @@ function unknownStage({ attempt }: Pass): RuntimeError {
 }
 
 function typesOf(types: unknown): readonly string[] {
+  if (isRecord(types) && !Object.values(types).every(isSchema))
+    throw invalid(`receive: an object of schemas by type, such as { page: z.string() }, not ${show(types)}`)
   const names = isRecord(types) ? Object.keys(types) : types
   if (!Array.isArray(names) || names.length === 0 || !names.every((name) => isName(name)))
-    throw invalid(`receive: a list of types of events, not ${show(types)}`)
+    throw invalid(`receive: a list of one or more types of events, such as ['page'], not ${show(types)}`)
   return [...new Set(names as readonly string[])].toSorted()
 }
 
