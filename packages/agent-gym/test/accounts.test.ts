@@ -74,6 +74,7 @@ test('a task is settled at its cost, and one that never started not at all', () 
   ])
   expect(faults({}, [...tasks, completedTask(2, { client: 'ada', startedAt: null, cost: 1 })])).toEqual([])
   expect(faults({}, [...tasks, completedTask(2, { client: 'ada', cost: 1 })])).toHaveLength(2)
+  expect(faults({}, [...tasks, completedTask(2, { client: 'ada', estimate: 0, cost: 0 })])).toEqual([])
 })
 
 test('an agreement is with one client', () => {

@@ -171,6 +171,7 @@ export function taskWith(n: number, events: readonly EventFact[], change: Partia
     model: null,
     client: null,
     cost: 1,
+    estimate: 1,
     parent: null,
     tokens: 0,
     partial: [],

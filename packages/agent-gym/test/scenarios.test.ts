@@ -135,6 +135,7 @@ describe('the choice of scenarios', () => {
     expect(ids(choose({ suite: 'hard' }).scenarios)).toEqual([
       'chaos-10000',
       'credits-kills',
+      'marketplace-100',
       'stream-kills-full',
       'supervised-storm-1000',
     ])

@@ -13,6 +13,7 @@ import type {
 } from '@ku0/agent-runtime-core'
 
 import type { Scenario } from '../scenario/scenario.ts'
+import { traders } from '../work/traders.ts'
 
 /** What the store says of one task when everything is over: one line of the facts file. */
 export interface TaskEvidence {
@@ -81,11 +82,16 @@ export async function collectFacts(
     const judged = faults.flatMap((fault) =>
       fault.do === 'call' ? fault.calls.flatMap(({ call, of }) => (call === 'judge' ? [of] : [])) : [],
     )
+    const offered = workload.flatMap(({ work }) =>
+      work.type === 'job' ? traders(work.agents).map(({ name }) => name) : [],
+    )
     return {
       stats: await store.read({ kind: 'stats' }),
       routes: await store.read({ kind: 'routes' }),
       swarms: await store.read({ kind: 'swarms' }),
-      agents: await Promise.all([...new Set(judged)].map((agentId) => agentEnd(store, agentId))),
+      agents: await Promise.all(
+        [...new Set([...judged, ...offered])].map((agentId) => agentEnd(store, agentId)),
+      ),
       accounts: hasLedger(config) ? await accountsOf(store, workload) : [],
       pipelines: await Promise.all(pipelines.map((taskId) => pipelineEnd(store, taskId))),
     }

@@ -41,14 +41,15 @@ function entryFaults({ client, credits, reserved, spent, entries }: AccountEnd):
 
 function taskFaults({ client, entries }: AccountEnd, tasks: readonly TaskFact[]): readonly string[] {
   const byTask = Map.groupBy(entries, ({ taskId }) => taskId ?? '')
-  return tasks.flatMap(({ taskId, startedAt, cost }) => {
+  return tasks.flatMap(({ taskId, startedAt, estimate, cost }) => {
     const own = byTask.get(taskId) ?? []
     const reserves = own.filter(({ kind }) => kind === 'reserve').length
     const settled = own.reduce(
       (sum, { kind, amount, held }) => (kind === 'settle' ? sum - amount - held : sum),
       0,
     )
-    const [once, due] = startedAt === null ? [0, 0] : [1, cost]
+    // An entry that would change nothing is left out.
+    const [once, due] = startedAt === null ? [0, 0] : [estimate > 0 ? 1 : 0, cost]
     return [
       ...(reserves === once ? [] : [`${client}: ${taskId} was reserved for ${reserves} times`]),
       ...(isOff(settled, due) ? [`${client}: ${taskId} has cost ${due}, and ${settled} was settled`] : []),

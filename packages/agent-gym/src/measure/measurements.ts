@@ -117,6 +117,8 @@ export interface TaskFact {
   readonly client: string | null
   /** What its handler charged, or what it was estimated at where that charged nothing. */
   readonly cost: number
+  /** What it was estimated at. */
+  readonly estimate: number
   /** What its handler charged. */
   readonly tokens: number
   /** Of one that was ended for a budget: what it had done by then. */

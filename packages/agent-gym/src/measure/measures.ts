@@ -22,6 +22,7 @@ import {
   takeovers,
   wakes,
 } from './latencies.ts'
+import { marketFaults } from './market.ts'
 import type { Measurements, Pass, Run, TaskFact } from './measurements.ts'
 import { orderHashOf } from './order-hash.ts'
 import { fifoInversions, laneInversions } from './order.ts'
@@ -227,6 +228,16 @@ const all: Record<string, Measure> = {
     'events of pipelines that are lost, doubled or out of order, in the log or at the next stage',
     streamFaults,
     (run) => run.pipelines.reduce((sum, { events }) => sum + events.length, 0),
+  ),
+  marketFaults: cases(
+    'what a marketplace did otherwise than a model of it: proposals, contracts, work, stages and evaluations',
+    marketFaults,
+    (run) => run.tasks.filter(({ type }) => type.startsWith('market-')).length,
+  ),
+  agentsAtWork: total(
+    'agents',
+    'agents of marketplaces that have done a job',
+    (run) => run.agents.filter(({ evaluations }) => evaluations > 0).length,
   ),
   streamed: total('events', 'events in the logs of pipelines', (run) =>
     run.pipelines.reduce((sum, { events }) => sum + events.length, 0),

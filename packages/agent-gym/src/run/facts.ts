@@ -47,6 +47,7 @@ function factOf(
     parent: task.parent ?? null,
     tokens: task.used?.tokens ?? 0,
     partial: partialOf(task),
+    estimate: task.cost ?? 1,
     cost: task.used?.cost || (task.cost ?? 1),
     submittedAt: task.submittedAt,
     startedAt: 'startedAt' in task ? (task.startedAt ?? null) : null,

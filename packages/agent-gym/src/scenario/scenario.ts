@@ -127,6 +127,8 @@ export const Work = z.discriminatedUnion('type', [
     /** How many events a stage publishes, and receives, at once. */
     batch: z.int().min(1).max(500).default(10),
   }),
+  /** A job for a marketplace of so many agents: those that fit make proposals, the best one reads a file, and its work is judged. */
+  z.strictObject({ type: z.literal('job'), agents: z.int().min(5).max(1000) }),
   /** A request of a trace: hashes as much as its context, takes as long as its generation. */
   z
     .strictObject({

@@ -107,9 +107,12 @@ export class LeaseAudit {
 
   #repeated({ leaseId, settlement }: Extract<Write, { kind: 'settle' }>): void {
     const end = this.#parts.rows.endOf(this.#parts.ids.leaseNumber(leaseId) ?? 0)
+    // A failure for which a supervisor has started the task again ends its lease as a retry.
+    const isRestart =
+      settlement.as === 'failed' && end?.reason === 'retry' && end.data.includes('"restartedBy"')
     const isSame =
       end !== undefined &&
-      end.reason === settlement.as &&
+      (end.reason === settlement.as || isRestart) &&
       (settlement.as !== 'completed' || end.data.includes(`"output":${settlement.output}`))
     if (!isSame)
       this.#findings.violated(

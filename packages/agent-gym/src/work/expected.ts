@@ -1,5 +1,6 @@
 import type { PlannedTask, StreamInput } from './plan.ts'
 import { streamResult } from './stream.ts'
+import type { JobInput } from './traders.ts'
 import { factsOf, type FolderFacts, sha256, type TreeFile } from './tree.ts'
 
 /** What a task has to return, worked out from the generated tree and not by running anything; undefined where it never returns. */
@@ -33,6 +34,8 @@ export function expectedOutputs(tree: readonly TreeFile[]): ExpectedOutput {
         return (input as { steps: number }).steps
       case 'stream':
         return streamResult(input as StreamInput, (file) => digests.get(file) ?? '')
+      case 'job':
+        return digests.get((input as JobInput).work)
       case 'supervise':
       case 'no-op':
         return null

@@ -2,6 +2,7 @@ import type { AgreementTerms } from '@ku0/agent-runtime'
 import type { Lane } from '@ku0/agent-runtime-core'
 import type { Amount, Group, Hold, Scenario, Work } from '../scenario/scenario.ts'
 import { slotsOf } from '../scenario/slots.ts'
+import { type JobInput, jobOf } from './traders.ts'
 import { seededRandom, type SeededRandom } from './random.ts'
 import type { TraceRequest } from './trace.ts'
 import { folderName, planPlaces } from './tree.ts'
@@ -24,6 +25,8 @@ export interface PlannedTask {
   readonly stepKeys: readonly string[]
   /** The same of each of its children, where they are witnessed. */
   readonly childStepKeys?: readonly string[]
+  /** Of a job: how many agents its marketplace has. */
+  readonly agents?: number
   /** Whether its steps take effect one after the other. */
   readonly sequential: boolean
   /** Ms after the wave began, of a recorded trace. */
@@ -46,6 +49,7 @@ type TaskInput =
   | SpendInput
   | SuperviseInput
   | StreamInput
+  | JobInput
   | { readonly stubborn: boolean }
   | { readonly steps: number }
   | { readonly ms: number }
@@ -130,6 +134,7 @@ export function planTasks(scenario: Scenario, seed: number, trace?: TraceReplay)
         idempotencyKey: group.idempotencyKey,
         options: optionsOf(group, i, random, request),
         stepKeys,
+        ...(group.work.type === 'job' && { agents: group.work.agents }),
         ...(group.work.type === 'supervise' && { childStepKeys: agentStepKeys(group.work) }),
         sequential: !(group.work.type === 'inspect-folder' && group.work.parallel),
         afterMs: request === undefined ? 0 : request.afterMs / (requests?.speedup ?? 1),
@@ -204,6 +209,8 @@ function inputOf(
       )
       return { files, events, batch }
     }
+    case 'job':
+      return jobOf(n, paths[(n * 7) % paths.length] as string)
     case 'follow-log':
       return { stubborn: work.stubborn }
     case 'no-op-steps':
@@ -259,9 +266,13 @@ function optionsOf(
   }
 }
 
-/** The name of the task's type: the agents of a supervisor, and its terms, are a part of its type. */
+/** The name of the task's type: the agents of a supervisor or of a marketplace are a part of its type. */
 export function taskTypeOf({ type, group }: Pick<PlannedTask, 'type' | 'group'>): string {
-  return type === 'supervise' ? supervisorType(group) : type
+  return type === 'supervise' ? supervisorType(group) : type === 'job' ? marketType(group) : type
+}
+
+export function marketType(group: string): string {
+  return `market-${group}`
 }
 
 export function supervisorType(group: string): string {
@@ -328,6 +339,7 @@ function stepKeysOf(work: Work): readonly string[] {
     // Their steps do nothing, or are those of their children: they have no effect to witness.
     case 'supervise':
     case 'stream':
+    case 'job':
     case 'no-op':
     case 'no-op-steps':
       return []

@@ -6,6 +6,7 @@ import type { BudgetOptions } from '@ku0/agent-runtime-core'
 import { z } from 'zod'
 import { wallNow } from '../host/notes.ts'
 import type { Group, Hold } from '../scenario/scenario.ts'
+import { marketsOf } from './market.ts'
 import { streamTasks } from './stream.ts'
 import { supervisorsOf } from './supervise.ts'
 import { attend, nameOf, type World } from './attend.ts'
@@ -26,7 +27,7 @@ export function gymTasks(world: World, workload: readonly Group[] = []): readonl
     replayRequest,
   ].map((make) => make(world))
   const streams = workload.some(({ work }) => work.type === 'stream') ? streamTasks(world) : []
-  return [...plain, ...supervisorsOf(world, workload), ...streams]
+  return [...plain, ...supervisorsOf(world, workload), ...streams, ...marketsOf(world, workload)]
 }
 
 const HoldInput = z

@@ -4,6 +4,8 @@ export interface BrokenOnce {
   readonly why: string
   /** Found once there was measured work; the others are played without it, as they were. */
   readonly isMeasured?: true
+  /** Found once there were supervisors, pipelines, ledgers and agreements. */
+  readonly isStructured?: true
 }
 
 /** Seeds under which a rule was broken once, or seemed to be; they are played for ever, as they were played then. */
@@ -51,5 +53,10 @@ export const brokenOnce: readonly BrokenOnce[] = [
     seed: 88_345,
     why: 'a clock that had jumped ahead kept a wait from its time for most of what is given to end all',
     isMeasured: true,
+  },
+  {
+    seed: 30_148,
+    why: 'a failure that a supervisor had mended was said twice: the audit did not know',
+    isStructured: true,
   },
 ]

@@ -63,8 +63,9 @@ describe('a simulated life', () => {
   test.each(brokenOnce)(
     'keeps every rule with seed $seed, which broke one, or seemed to: $why',
     { timeout },
-    async ({ seed, isMeasured = false }) => {
-      expect((await simulate(seed, { era: isMeasured ? 'work' : 'queue' })).violations).toEqual([])
+    async ({ seed, isMeasured = false, isStructured = false }) => {
+      const era = isStructured ? 'all' : isMeasured ? 'work' : 'queue'
+      expect((await simulate(seed, { era })).violations).toEqual([])
     },
   )
 })

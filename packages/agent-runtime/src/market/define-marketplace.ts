@@ -84,7 +84,8 @@ export function defineMarketplace<
   } = definition
   const market = {
     output,
-    agents: 'find' in agents ? (agents as AgentRegistry) : createAgentRegistry(agents),
+    // A list has a function `find` as well.
+    agents: isList(agents) ? createAgentRegistry(agents) : agents,
     contracted: new Set(contracted),
     stages,
     ranking: {

@@ -45,6 +45,13 @@ describe('13.6 a marketplace', () => {
     ])
   })
 
+  test('13.6 takes a list of agents as well as a registry', async () => {
+    const listed = defineMarketplace({ ...terms, name: 'listed', agents: agents.find() })
+    await using it = await begun([listed])
+    const { contract } = await it.run(listed, job({ domain: 'legal' }), { cost: 0 })
+    expect(contract.agent).toBe('quick')
+  })
+
   test('13.6 lets reputation, contracts and likeness decide', async () => {
     const known = defineMarketplace({
       name: 'known',
