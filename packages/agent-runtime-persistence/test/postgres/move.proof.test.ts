@@ -9,7 +9,7 @@ import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 import { config, live } from '../helpers/whole-life.ts'
 
 describe('a store moves from a file to PostgreSQL, and back', () => {
-  test('with every row: ids, events, hashes and the journal, and it verifies', async () => {
+  test('H09 with every row: ids, events, hashes and the journal, and it verifies', async () => {
     const path = join(scratchFolder(), 'it.db')
     const url = (await sharedServer()).newStore()
     const before = await live(path)
