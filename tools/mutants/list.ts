@@ -864,6 +864,30 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/supervision/otp.test.ts', 'a model of OTP'],
   },
   {
+    name: '11.10 the parts of all resources count, and not the largest',
+    file: `${core}share/dominant.ts`,
+    edits: [['most = Math.max(most, amount / ', 'most += (amount / ']],
+    killedBy: coreTest('share/dominant', 'sharing incentive'),
+  },
+  {
+    name: '11.10 what a task held stays with its client when it is over',
+    file: `${core}share/share-book.ts`,
+    edits: [['by > 0 ? 1 : -1', '1']],
+    killedBy: conformance('limits', '11.10 the client with the least'),
+  },
+  {
+    name: '11.10 a client stays in its place when it holds more',
+    file: `${core}share/share-book.ts`,
+    edits: [['dominantOf(before, this.config) === dominantOf(after, this.config)', 'true']],
+    killedBy: conformance('limits', '11.10 the client with the least'),
+  },
+  {
+    name: '11.10 a process does not know what tasks held when it began',
+    file: `${persistence}engine/warm.ts`,
+    edits: [['cache.clients.set(name, { ...client, holds })', 'void holds']],
+    killedBy: ['packages/agent-runtime-persistence/test/limits/shares.test.ts', 'begins later'],
+  },
+  {
     name: '13.6 the judgement of a job has another key in each pass',
     file: `${runtime}market/run-job.ts`,
     edits: [

@@ -406,7 +406,11 @@ function* swarmRules({ tasks, swarms }: StoreSnapshot): Iterable<string> {
 function* quotaRules({ tasks, stats }: StoreSnapshot, config: ExecutionConfig): Iterable<string> {
   const { quotaConfig } = config
   const holders = new Map<string, { queued: number; running: number; returned: number }>()
-  const blocked = new Set(tasks.flatMap(({ events }) => events.flatMap(blockedBy)))
+  // Keys that are held without a limit.
+  const blocked = new Set([
+    ...tasks.flatMap(({ events }) => events.flatMap(blockedBy)),
+    ...Object.keys(config.shares?.dominant ?? {}),
+  ])
   if (quotaConfig !== undefined || blocked.size > 0)
     for (const { record, events } of tasks) {
       if (record.state !== 'queued' && record.state !== 'running') continue

@@ -48,7 +48,10 @@ export * from './wait/row.ts'
 export * from './worker/row.ts'
 export { noTotals, type TotalsRow } from './store/totals.ts'
 export {
+  dominantOf,
   gone,
+  heldByClient,
+  type HeldByTask,
   newClient,
   poolAmong,
   ShareBook,
@@ -56,6 +59,7 @@ export {
   type ShareOrder,
   type Placed,
 } from './share/share-book.ts'
+export type { Amounts } from './share/dominant.ts'
 export { tablesThatAre, type TableName } from './transition/tables.ts'
 export { OPEN, type SharePool } from './share/share-pools.ts'
 export { groupOf } from './queue/stream.ts'

@@ -49,6 +49,58 @@ export function fairShares({ rule, timed, expect }: Suite): void {
     expect(await scene.read({ kind: 'clients' })).toEqual([])
   })
 
+  const capacities = { 'model:m': 18, compute: 9 }
+  const amounts = { A: { cost: 1, tokens: 4 }, B: { cost: 3, tokens: 1 } }
+  const started = async (scene: Scene) => {
+    const order: string[] = []
+    while (await scene.hasClaim()) {
+      const claim = await scene.claim()
+      order.push((JSON.parse(claim.submission) as { client: string }).client)
+    }
+    return order.join('')
+  }
+  const parts = async (scene: Scene) =>
+    (await scene.read({ kind: 'clients' })).map(({ dominantShare = -1 }) => dominantShare)
+
+  rule(
+    '11.10 the client with the least dominant share is next: three tasks of A, two of B, and each end counts',
+    async (scene) => {
+      for (const of of ['A', 'B'] as const) await submit(scene, of.repeat(6), { model: 'm', ...amounts[of] })
+      await scene.worker('w', 5)
+      const claims = []
+      while (await scene.hasClaim()) claims.push(await scene.claim())
+      const clients = claims.map(({ submission }) => (JSON.parse(submission) as { client: string }).client)
+      expect(clients.join('')).toBe('ABABA')
+      expect(await parts(scene)).toEqual([2 / 3, 2 / 3])
+      // A task of B is over: B holds 3 of 9, and A 12 of 18.
+      await scene.settle(claims[1] as (typeof claims)[0])
+      expect(await parts(scene)).toEqual([2 / 3, 1 / 3])
+      scene.free('w')
+      expect(await started(scene)).toBe('B')
+      await scene.write({
+        kind: 'release',
+        leaseId: (claims[0] as (typeof claims)[0]).leaseId,
+        reason: 'yielded',
+      })
+      expect(await parts(scene)).toEqual([8 / 18, 2 / 3])
+      scene.free('w')
+      expect(await started(scene)).toBe('A')
+    },
+    shares({ dominant: capacities }, { maxInFlightPerWorker: 8 }),
+  )
+
+  rule(
+    '11.10 credits and tiers entitle to more, and without capacities nothing is asked of what runs',
+    async (scene) => {
+      await put(scene, 'B', 2_000)
+      await submit(scene, 'ABABABABAB')
+      await scene.worker('w', 6)
+      expect(await started(scene)).toBe('ABBABB')
+      expect(await parts(scene)).toEqual([0.2, 0.2])
+    },
+    shares({ dominant: { compute: 10 } }, { maxInFlightPerWorker: 8 }),
+  )
+
   rule(
     '11.2 the place is fixed at dispatch: ABAAAAAAAAA',
     async (scene) => {

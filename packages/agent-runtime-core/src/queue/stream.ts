@@ -77,7 +77,7 @@ export function dequeue(ws: WorkingSet, task: TaskRow): void {
 export function hold(ws: WorkingSet, task: TaskRow, from: Holder, to: Holder): void {
   if (task.stream === null) return
   const stream = ws.stream(task.stream)
-  ws.shares?.hold(stream, from, to)
+  ws.shares?.hold(stream, task, from, to)
   for (const key of stream.quotaKeys) {
     const row = ws.quota(key)
     ws.putQuota({

@@ -25,12 +25,20 @@ import type { WorkingSet } from '../transition/working-set.ts'
 
 const noKeys: readonly string[] = []
 
-/** The quota keys that a submission will hold: those that are limited, or were rate limited before. Source: `docs/semantics.md 2.6, 2.8`. */
+/** The quota keys that a submission will hold: those that are limited, have a capacity for dominant shares, or were rate limited before. Source: `docs/semantics.md 2.6, 2.8`. */
 export function quotaKeysFor(ws: WorkingSet, names: QuotaNames): readonly string[] {
-  const { quotaConfig } = ws.config
-  if (quotaConfig === undefined && ws.base.quotas.size === 0 && ws.quotas.changed.size === 0) return noKeys
+  const { quotaConfig, shares } = ws.config
+  const dominant = shares?.dominant
+  if (
+    quotaConfig === undefined &&
+    dominant === undefined &&
+    ws.base.quotas.size === 0 &&
+    ws.quotas.changed.size === 0
+  )
+    return noKeys
   return quotaKeysOf(names).filter(
     (key) =>
+      (dominant !== undefined && Object.hasOwn(dominant, key)) ||
       (quotaConfig !== undefined && limitOfKey(quotaConfig, key) !== undefined) ||
       (ws.quotaRow(key)?.blockedUntil ?? 0) > 0,
   )

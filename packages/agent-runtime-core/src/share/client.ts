@@ -28,6 +28,8 @@ export interface ClientRecord {
   /** Tasks that could start, and tasks that run. */
   readonly queued: number
   readonly running: number
+  /** Where dominant shares order clients: the largest part of a capacity that its running tasks hold, by what it is entitled to. */
+  readonly dominantShare?: number
 }
 
 /** The credits of a client without settings. */

@@ -1,4 +1,5 @@
 import type { ClientTier } from './client.ts'
+import type { Amounts } from './dominant.ts'
 
 /** A client, by name. Credits, times and costs in millionths. Source: `docs/semantics.md 11`. */
 export interface ClientRow {
@@ -19,6 +20,8 @@ export interface ClientRow {
    */
   readonly queued: number
   readonly running: number
+  /** The amounts that its running tasks hold, where dominant shares order clients. */
+  readonly holds?: Amounts
   /** The quotas that could hold back all of its queued tasks; the clock of this pool last set its time. */
   readonly pool: string
   readonly seen: number

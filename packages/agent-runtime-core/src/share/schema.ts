@@ -39,9 +39,30 @@ export const SharesConfig = z
         .min(0, { error: 'a number from 0 to 1' })
         .max(1, { error: 'a number from 0 to 1' })
         .default(0.05),
+      /**
+       * Capacities of resources by name: `model:NAME` in tokens, `tool:NAME` in tasks, `compute` in cost. Clients are served by the largest part of a
+       * capacity that their running tasks hold. Source: Ghodsi et al. 2011; `docs/semantics.md 11.10`.
+       */
+      dominant: z
+        .record(
+          z
+            .string()
+            .regex(/^(?:compute|(?:model|tool):.+)$/s, { error: "'compute', 'model:NAME' or 'tool:NAME'" }),
+          z
+            .number({ error: 'a capacity above 0, at most 1e12' })
+            .gt(0, { error: 'a capacity above 0, at most 1e12' })
+            .max(1e12, { error: 'a capacity above 0, at most 1e12' }),
+          { error: "an object of capacities, such as { 'model:big': 100_000, compute: 8 }" },
+        )
+        .readonly()
+        .optional(),
     },
     { error: 'an object with settings for fair shares' },
   )
+  .refine(({ dominant, keying }) => dominant === undefined || keying === 'dispatch', {
+    error: "'dispatch', because dominant shares change while a task is queued",
+    path: ['keying'],
+  })
   .refine(({ ledger, outOfCredits }) => ledger || outOfCredits === 'run', {
     error: "ledger: true, because outOfCredits is set to something else than 'run'",
     path: ['ledger'],

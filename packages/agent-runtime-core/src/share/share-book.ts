@@ -1,4 +1,5 @@
 import { decideSettlement, decideStart, settledIncrement, shareIncrement, tierWeights } from './fairness.ts'
+import { addAmounts, type Amounts, amountsOf, dominantShare, entitlement, type Use } from './dominant.ts'
 import { effectiveWeight, ignoresReputation } from '../evaluation/reputation.ts'
 import { clientTiers, defaultCredits, type SharesConfig } from './client.ts'
 import {
@@ -167,11 +168,15 @@ export class ShareBook implements ShareOrder {
   }
 
   /** A task's slot was taken or given back. */
-  hold(row: StreamRow, from: Holder, to: Holder): void {
+  hold(row: StreamRow, task: TaskRow, from: Holder, to: Holder): void {
     const by = Number(to === 'running') - Number(from === 'running')
     if (by === 0) return
     const client = this.ws.client(row.client)
-    this.putClient({ ...client, running: client.running + by }, client)
+    const held = { ...client, running: client.running + by }
+    const { dominant } = this.config
+    if (dominant === undefined) return this.putClient(held, client)
+    const amounts = amountsOf(row.quotaKeys, useOf(task), dominant)
+    this.putClient({ ...held, holds: addAmounts(client.holds ?? {}, amounts, by > 0 ? 1 : -1) }, client)
   }
 
   /** Charges the estimate of a task that starts; once in its life. */
@@ -340,7 +345,10 @@ export class ShareBook implements ShareOrder {
       clocks.join(after.pool, 1)
       clocks.join(before.pool, -1)
     }
-    const stays = before.time - before.seen === after.time - after.seen && before.pool === after.pool
+    const stays =
+      before.time - before.seen === after.time - after.seen &&
+      before.pool === after.pool &&
+      dominantOf(before, this.config) === dominantOf(after, this.config)
     if (stays && before.tier === after.tier) return
     for (const stream of ws.streamsOf(after.name)) {
       const row = ws.stream(stream)
@@ -443,7 +451,38 @@ function addTo(map: Map<string, Placed[]>, key: string, entry: Placed): void {
 function entryOf(row: StreamRow, client: ClientRow, config: SharesConfig): Placed {
   const time = config.keying === 'enqueue' ? row.place : client.time - client.seen
   const tree = client.pool === OPEN ? row.group : `${row.group}\n${client.pool}`
-  return { tier: tierOf(client, config), time, sequence: row.head, id: row.id, tree }
+  const place = { tier: tierOf(client, config), time, sequence: row.head, id: row.id, tree }
+  const dominant = dominantOf(client, config)
+  return dominant === undefined ? place : { ...place, dominant }
+}
+
+/** The dominant share of what a client's running tasks hold, by what it is entitled to; undefined where that orders nothing. */
+export function dominantOf(client: ClientRow, { dominant }: SharesConfig): number | undefined {
+  return dominant && dominantShare(client.holds ?? {}, dominant, entitlement(client))
+}
+
+/** The amounts that the running tasks of each client hold, by their streams; nothing where that orders nothing. */
+export function heldByClient(
+  running: Iterable<HeldByTask>,
+  config: SharesConfig | undefined,
+  streamOf: (stream: number) => Pick<StreamRow, 'client' | 'quotaKeys'> | undefined,
+): ReadonlyMap<string, Amounts> {
+  const held = new Map<string, Amounts>()
+  if (config?.dominant === undefined) return held
+  for (const [stream, tokens, cost] of running) {
+    const row = streamOf(stream)
+    if (row === undefined) throw new Error(`stream ${stream} of a running task was not loaded`)
+    const amounts = amountsOf(row.quotaKeys, { tasks: 1, tokens, cost }, config.dominant)
+    held.set(row.client, addAmounts(held.get(row.client) ?? {}, amounts))
+  }
+  return held
+}
+
+/** A running task's stream, its tokens and its estimated cost in millionths. */
+export type HeldByTask = readonly [stream: number, tokens: number, cost: number]
+
+function useOf(task: TaskRow): Use {
+  return { tasks: 1, tokens: task.tokens, cost: accountOf(task).cost }
 }
 
 function tierOf(client: ClientRow, config: SharesConfig): number {
@@ -460,7 +499,13 @@ function ageOf({ sequence, id }: ShareEntry): ShareEntry {
 
 /** Compares two places of one stream. */
 function isSame(a: Placed, b: Placed): boolean {
-  return a.time === b.time && a.sequence === b.sequence && a.tier === b.tier && a.tree === b.tree
+  return (
+    a.time === b.time &&
+    a.sequence === b.sequence &&
+    a.tier === b.tier &&
+    a.tree === b.tree &&
+    a.dominant === b.dominant
+  )
 }
 
 /** The row of a client that nobody has set and that has no tasks yet. */

@@ -1,9 +1,11 @@
 /**
- * A place in an order by shares: compared by tier, virtual time, sequence of submission, and id, which is unlike any other.
+ * A place in an order by shares: compared by tier, dominant share, virtual time, sequence of submission, and id, which is unlike any other.
  * Source: `docs/semantics.md` C5.
  */
 export interface ShareEntry {
   readonly tier: number
+  /** The dominant share of its client, where that orders clients. Source: `docs/semantics.md 11.10`. */
+  readonly dominant?: number
   readonly time: number
   readonly sequence: number
   readonly id: number
@@ -21,7 +23,13 @@ interface Node {
 
 /** Below 0 when `a` comes first. */
 export function compareShares(a: ShareEntry, b: ShareEntry): number {
-  return a.tier - b.tier || a.time - b.time || a.sequence - b.sequence || a.id - b.id
+  return (
+    a.tier - b.tier ||
+    (a.dominant ?? 0) - (b.dominant ?? 0) ||
+    a.time - b.time ||
+    a.sequence - b.sequence ||
+    a.id - b.id
+  )
 }
 
 /** The entry that comes first, in O(log n). */

@@ -225,7 +225,7 @@ describe('parseExecutionConfig', () => {
   })
 
   const shares =
-    'tierPolicy, keying, placement, ledger, outOfCredits, startCredits, reputationBeta, exploration'
+    'tierPolicy, keying, placement, ledger, outOfCredits, startCredits, reputationBeta, exploration, dominant'
   const quotas = 'models, tools, clients, labels, defaults, windowMs'
   const limits = 'maxInFlight, perWindow, tokensPerWindow, onExceeded'
   test.each<[input: unknown, path: string, known: string]>([
@@ -245,6 +245,19 @@ describe('parseExecutionConfig', () => {
   ])('%#: names what there is where nothing like what was given is', (input, path, known) => {
     expect(problemsOf(input)).toStrictEqual([
       { path, allowed: `no such setting; there are ${known}`, given: 5 },
+    ])
+  })
+
+  test('11.10 dominant shares have capacities above 0 of known kinds, and places that are fixed at dispatch', () => {
+    const given = (dominant: unknown, more: object = {}) => problemsOf({ shares: { dominant, ...more } })
+    expect(given({ compute: 8, 'model:big': 100_000, 'tool:browser': 0.5 })).toEqual([])
+    expect(given({ compute: 0 })).toMatchObject([
+      { path: 'shares.dominant.compute', allowed: 'a capacity above 0, at most 1e12' },
+    ])
+    expect(given({ 'client:a': 1 })).toMatchObject([{ allowed: "'compute', 'model:NAME' or 'tool:NAME'" }])
+    expect(given(5)).toMatchObject([{ path: 'shares.dominant', given: 5 }])
+    expect(given({ compute: 1 }, { keying: 'enqueue' })).toMatchObject([
+      { path: 'shares.keying', allowed: "'dispatch', because dominant shares change while a task is queued" },
     ])
   })
 

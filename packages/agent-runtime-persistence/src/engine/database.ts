@@ -3,6 +3,7 @@ import type {
   CircuitRow,
   ClientRow,
   Duties,
+  HeldByTask,
   Instant,
   LeaseRow,
   Loaded,
@@ -136,6 +137,8 @@ export interface KeptWanted {
   readonly since: number | undefined
   /** Also clients and how many tasks of each stream run. */
   readonly shares: boolean
+  /** Also what these tasks hold. */
+  readonly dominant?: boolean
   /** The leases that are kept as of that commit, by their ids. */
   readonly held: ReadonlyMap<number, LeaseRow>
 }
@@ -145,6 +148,8 @@ export interface Kept {
   readonly streams: readonly StreamRow[]
   readonly clients: readonly ClientRow[]
   readonly runningByStream: readonly (readonly [stream: number, running: number])[]
+  /** Where dominant shares order clients: each running task, with what its amounts result from. */
+  readonly heldByStream: readonly HeldByTask[]
   readonly quotas: readonly QuotaRow[]
   readonly circuits: readonly CircuitRow[]
   readonly usages: readonly UsageRow[]

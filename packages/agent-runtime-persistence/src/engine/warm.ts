@@ -1,5 +1,7 @@
 import type { ExecutionConfig, SharesConfig } from '@ku0/agent-runtime-core'
 import {
+  type Amounts,
+  heldByClient,
   newClient,
   poolAmong,
   shareOrderOf,
@@ -27,7 +29,14 @@ export function* warm(cache: Cache, db: Database, it: Warming): Steps<void> {
   const removed = shares === undefined ? cache.clientsRemoved : yield* got(db.clientsRemoved())
   const isFresh = it.since === undefined || removed !== cache.clientsRemoved
   const since = isFresh ? undefined : it.since
-  const kept = yield* got(db.keep({ since, shares: shares !== undefined, held: cache.running }))
+  const kept = yield* got(
+    db.keep({
+      since,
+      shares: shares !== undefined,
+      dominant: shares?.dominant !== undefined,
+      held: cache.running,
+    }),
+  )
   if (since === undefined || kept.touched === undefined) cache.clear(since !== undefined)
   else cache.clearChanged(kept.touched, kept.streams)
   if (shares !== undefined && !isFresh) yield* renewShares(cache, db, kept, it)
@@ -40,7 +49,8 @@ export function* warm(cache: Cache, db: Database, it: Warming): Steps<void> {
 }
 
 /** Clients, how much each has under way, and their order, from the rows of the store. */
-function warmShares(cache: Cache, { clients, runningByStream, next }: Kept, config: SharesConfig): void {
+function warmShares(cache: Cache, kept: Kept, config: SharesConfig): void {
+  const { clients, runningByStream, next } = kept
   cache.next.client = next.client
   for (const client of clients) cache.clients.set(client.name, client)
   const running = new Map(runningByStream)
@@ -49,6 +59,12 @@ function warmShares(cache: Cache, { clients, runningByStream, next }: Kept, conf
     const inUse = running.get(id) ?? 0
     if (depth + inUse === 0) continue
     cache.clients.set(name, { ...known, queued: known.queued + depth, running: known.running + inUse })
+  }
+  for (const [name, holds] of heldByClient(kept.heldByStream, config, (stream) =>
+    cache.streams.get(stream),
+  )) {
+    const client = cache.clients.get(name)
+    if (client !== undefined) cache.clients.set(name, { ...client, holds })
   }
   for (const client of Array.from(cache.clients.values())) {
     const streams = (cache.streamsByClient.get(client.name) ?? []).flatMap(
@@ -74,6 +90,11 @@ function* renewShares(cache: Cache, db: Database, kept: Kept, it: Warming): Step
     const { shares } = ws
     if (shares === undefined) throw new Error('there are no shares to renew')
     moveChanged(cache, ws, shares, kept)
+    moveHeld(
+      ws,
+      shares,
+      heldByClient(kept.heldByStream, it.config.shares, (stream) => ws.stream(stream)),
+    )
     if (cache.unknownAgents.size === 0) {
       cache.absorbShares(ws, shares)
       cache.next.client = ws.nextClient
@@ -111,6 +132,18 @@ function moveChanged(
   }
   for (const client of Array.from(ws.clients.all())) put(client)
   for (const name of running.keys()) put(ws.client(name))
+}
+
+function moveHeld(ws: WorkingSet, shares: ShareBook, held: ReadonlyMap<string, Amounts>): void {
+  for (const client of Array.from(ws.clients.all())) {
+    const holds = held.get(client.name) ?? {}
+    if (!isSameAmounts(client.holds ?? {}, holds)) shares.putClient({ ...client, holds }, client)
+  }
+}
+
+function isSameAmounts(a: Amounts, b: Amounts): boolean {
+  const names = Object.keys(a)
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name])
 }
 
 /** A client that has no row yet has its number in this process only: where another process has given that to one with a row, it gets a new one. */

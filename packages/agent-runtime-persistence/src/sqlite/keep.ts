@@ -23,11 +23,16 @@ interface Running {
 type Reads = { readonly [K in Exclude<keyof Kept, keyof Running>]: () => Kept[K] }
 
 /** `owners`: the processes whose workers are kept. None of the readings builds on another one. */
-export function readsOf(load: Load, owners: readonly number[], { since, shares }: KeptWanted): Reads {
+export function readsOf(
+  load: Load,
+  owners: readonly number[],
+  { since, shares, dominant = false }: KeptWanted,
+): Reads {
   return {
     streams: () => (since === undefined ? load.streams() : load.streamsSince(since)),
     clients: () => (shares ? (since === undefined ? load.clients() : load.clientsSince(since)) : []),
     runningByStream: () => (shares ? load.runningByStream() : []),
+    heldByStream: () => (dominant ? load.heldByStream() : []),
     quotas: load.quotas,
     circuits: load.work.circuits,
     usages: load.work.usages,
@@ -50,13 +55,14 @@ export function readsOf(load: Load, owners: readonly number[], { since, shares }
 }
 
 export function keptOf(reads: Reads, running: Running): Kept {
-  const { next, totals, workers, streams, clients, runningByStream } = reads
+  const { next, totals, workers, streams, clients, runningByStream, heldByStream } = reads
   const { quotas, circuits, usages, swarms, scheduleAt, budgetAt } = reads
   return {
     ...running,
     streams: streams(),
     clients: clients(),
     runningByStream: runningByStream(),
+    heldByStream: heldByStream(),
     quotas: quotas(),
     circuits: circuits(),
     usages: usages(),

@@ -40,6 +40,7 @@ import {
   type WorkerRow,
   readWorkerFlags,
 } from '@ku0/agent-runtime-core/transition'
+import { costIn } from './cost-in.ts'
 import { prepareEvaluationLoad } from './evaluations.ts'
 import { prepareLedgerLoad } from './ledger.ts'
 import { lineKey } from './line-key.ts'
@@ -101,6 +102,9 @@ export function prepareLoad(db: Queries) {
   const maxClient = db.prepare<[], number | null>('SELECT max(id) FROM client').pluck()
   const runningByStream = rows<readonly [stream: number, running: number]>(
     'SELECT task.stream, count(*) FROM lease JOIN task ON task.id = lease.task WHERE lease.state = 0 GROUP BY task.stream ORDER BY task.stream',
+  )
+  const heldByStream = rows<readonly [stream: number, tokens: number, account: string | null]>(
+    'SELECT task.stream, task.tokens, task.account FROM lease JOIN task ON task.id = lease.task WHERE lease.state = 0 ORDER BY task.id',
   )
   const quotas = from('quota', 'ORDER BY key')
   const workers = from('worker', 'WHERE registered = 1 AND process = ? ORDER BY id')
@@ -225,6 +229,8 @@ export function prepareLoad(db: Queries) {
       (name === undefined ? clientsFirst.all(limit) : clientsAfter.all(name, limit)).map(clientOf),
     /** How many leases each stream has, of every process. */
     runningByStream: () => runningByStream.all(),
+    heldByStream: () =>
+      heldByStream.all().map(([stream, tokens, account]) => [stream, tokens, costIn(account)] as const),
     nextClient: () => (maxClient.get() ?? 0) + 1,
     quotas: () => quotas.all().map(quotaOf),
     naming: (keys: ReadonlySet<string>) => {

@@ -35,6 +35,7 @@ import {
   type StreamRow,
   type TaskRow,
 } from '@ku0/agent-runtime-core/transition'
+import { costIn } from '../sqlite/cost-in.ts'
 import type { StoredTables } from '../sqlite/stored-tables.ts'
 import type { Queries } from './queries.ts'
 
@@ -390,8 +391,4 @@ function queuedStream(
   increment: number,
 ): QueuedStream {
   return { laneRank, client, depth, place, earlier, increment }
-}
-
-function costIn(account: string | null): number {
-  return account === null ? MICRO : (JSON.parse(account) as { cost: number }).cost
 }

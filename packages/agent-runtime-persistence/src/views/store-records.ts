@@ -10,7 +10,10 @@ import {
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
 import {
+  type Amounts,
   clientRecordOf,
+  dominantOf,
+  heldByClient,
   isPauseRow,
   pausesIn,
   readWorkerFlags,
@@ -105,11 +108,25 @@ export function prepareStoreRecords(context: ReadContext) {
     const most = Math.min(1000, Math.max(1, limit))
     const rows = name === undefined ? load.clientsAfter(after, most) : one === undefined ? [] : [one]
     const inUse = new Map(load.runningByStream())
+    const { shares } = context.config
+    const held = heldNow()
     return rows.map((row) => {
       const streams = streamsOf.all(row.name, row.name)
       const queued = streams.reduce((sum, { depth }) => sum + depth, 0)
       const running = streams.reduce((sum, { id }) => sum + (inUse.get(id) ?? 0), 0)
-      return clientRecordOf({ ...row, queued, running })
+      const dominantShare = shares && dominantOf({ ...row, holds: held.get(row.name) ?? {} }, shares)
+      return {
+        ...clientRecordOf({ ...row, queued, running }),
+        ...(dominantShare === undefined ? {} : { dominantShare }),
+      }
     })
+  }
+
+  /** What the running tasks of each client hold, where dominant shares order clients. */
+  function heldNow(): ReadonlyMap<string, Amounts> {
+    const { shares } = context.config
+    if (shares?.dominant === undefined) return new Map()
+    const streams = new Map(load.streams().map((stream) => [stream.id, stream]))
+    return heldByClient(load.heldByStream(), shares, (stream) => streams.get(stream))
   }
 }

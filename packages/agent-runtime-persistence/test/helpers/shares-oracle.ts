@@ -8,6 +8,7 @@ export interface OracleTask {
   readonly client: OracleClient
   readonly lane: Lane
   readonly cost: number
+  readonly tokens: number
   /** The quotas that it comes under. */
   readonly keys: readonly string[]
   readonly place: number
@@ -76,10 +77,10 @@ export class SharesOracle {
     return client
   }
 
-  submit(sequence: number, name: string, lane: Lane, cost: number, model?: string): void {
+  submit(sequence: number, name: string, lane: Lane, cost: number, model?: string, tokens = 0): void {
     const client = this.client(name)
     const keys = [`client:${name}`, ...(model === undefined ? [] : [`model:${model}`])].filter(
-      (key) => this.quotas[key] !== undefined,
+      (key) => this.quotas[key] !== undefined || this.shares.dominant?.[key] !== undefined,
     )
     this.arrive(client, keys, { charge: undefined, cost: cost * 1e6 })
     this.tasks.push({
@@ -87,6 +88,7 @@ export class SharesOracle {
       client,
       lane,
       cost: cost * 1e6,
+      tokens,
       keys,
       place: client.time,
       queuedAt: this.now,
@@ -312,12 +314,26 @@ export class SharesOracle {
     const keys = ([task, rank]: readonly [OracleTask, number]) => [
       rank,
       this.tier(task.client),
+      this.dominant(task.client),
       this.shares.keying === 'enqueue' ? task.place : task.client.time,
       task.sequence,
     ]
     const [left, right] = [keys(a), keys(b)]
     for (const [n, key] of left.entries()) if (key !== right[n]) return key - (right[n] ?? 0)
     return 0
+  }
+
+  /** The largest part of a capacity that the client's running tasks hold, by what it is entitled to. */
+  dominant(client: OracleClient): number {
+    const { dominant = {} } = this.shares
+    const running = this.tasks.filter((task) => task.client === client && task.state === 'running')
+    const parts = Object.entries(dominant).map(([name, capacity]) =>
+      name === 'compute'
+        ? running.reduce((sum, { cost }) => sum + cost, 0) / (capacity * 1e6)
+        : running.reduce((sum, { keys, tokens }) => sum + (keys.includes(name) ? tokens : 0), 0) / capacity,
+    )
+    const weight = (Math.max(client.credits / 1e6, 1) / 1_000) * (client.tier === 'contracted' ? 4 : 1)
+    return Math.max(0, ...parts) / weight
   }
 
   private rank({ lane, queuedAt }: OracleTask): number {

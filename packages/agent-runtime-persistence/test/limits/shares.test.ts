@@ -176,6 +176,7 @@ class Life {
           entries: 0,
           queued: count(it.name, 'queued'),
           running: count(it.name, 'running'),
+          ...(this.config.shares?.dominant === undefined ? {} : { dominantShare: this.oracle.dominant(it) }),
         })),
     )
   }
@@ -192,9 +193,11 @@ class Life {
       case 'submit': {
         const [client, lane, cost, of] = args as [string, number, number, string]
         const model = of === '' ? {} : { model: of }
-        const receipt = await this.caller.submit({ client, lane: lanes[lane] ?? 'normal', cost, ...model })
+        const tokens = 4 * (lane + 1)
+        const submission = { client, lane: lanes[lane] ?? 'normal', cost, tokens, ...model }
+        const receipt = await this.caller.submit(submission)
         this.taskIds.set(receipt.sequence, receipt.taskId)
-        return oracle.submit(receipt.sequence, client, lanes[lane] ?? 'normal', cost, model.model)
+        return oracle.submit(receipt.sequence, client, submission.lane, cost, model.model, tokens)
       }
       case 'complete': {
         const held = lease()
@@ -284,7 +287,15 @@ describe('shares', () => {
   const play = async (
     aging: fc.Arbitrary<number | undefined>,
     lives: number,
-    { isShared = false, hasQuotas = false } = {},
+    {
+      isShared = false,
+      hasQuotas = false,
+      dominant,
+    }: {
+      readonly isShared?: boolean
+      readonly hasQuotas?: boolean
+      readonly dominant?: Readonly<Record<string, number>>
+    } = {},
   ) => {
     const folder = scratchFolder()
     const moved = { pools: 0, clients: 0 }
@@ -293,7 +304,11 @@ describe('shares', () => {
     await fc.assert(
       fc.asyncProperty(
         // What of them knows nothing of quotas is left to the others.
-        hasQuotas ? settings.map((it) => ({ ...it, keying: 'dispatch', placement: 'floor' })) : settings,
+        hasQuotas
+          ? settings.map((it) => ({ ...it, keying: 'dispatch', placement: 'floor' }))
+          : dominant === undefined
+            ? settings
+            : settings.map((it) => ({ ...it, keying: 'dispatch', outOfCredits: 'run', dominant })),
         aging,
         fc.array(move, { minLength: 30, maxLength: 120 }),
         async (given, agingMs, moves) => {
@@ -302,7 +317,7 @@ describe('shares', () => {
           try {
             for (const it of moves as readonly Move[]) {
               // How far a pool was ahead is not kept, which the oracle does not know.
-              if (hasQuotas && it[0] === 'restart') continue
+              if ((hasQuotas || dominant !== undefined) && it[0] === 'restart') continue
               await life.play(it)
               starts += life.oracle.started.length
               await life.compare()
@@ -342,6 +357,19 @@ describe('shares', () => {
 
   test('and finds what another process has changed', { timeout: 600_000 }, async () => {
     const { starts } = await play(fc.constant(undefined), Math.ceil(runs / 2), { isShared: true })
+    expect(starts).toBeGreaterThan(10)
+  })
+
+  test('11.10 with capacities it chooses by what runs', { timeout: 600_000 }, async () => {
+    const dominant = { compute: 10, 'model:m': 30 }
+    const aging = fc.constantFrom(undefined, undefined, 1_000)
+    const { starts } = await play(aging, Math.ceil(runs / 2), { dominant })
+    expect(starts).toBeGreaterThan(10)
+  })
+
+  test('11.10 and finds what another process has ended', { timeout: 600_000 }, async () => {
+    const dominant = { compute: 10 }
+    const { starts } = await play(fc.constant(undefined), Math.ceil(runs / 2), { isShared: true, dominant })
     expect(starts).toBeGreaterThan(10)
   })
 
@@ -385,5 +413,50 @@ describe('shares', () => {
     } finally {
       await again.store.close()
     }
+  })
+
+  test('11.10 a process that begins later knows what the tasks of others hold', async () => {
+    const path = join(scratchFolder(), 'dominant.db')
+    const environment = { ...createVirtualEnvironment('dominant'), digest: nodeDigest }
+    const { clock } = environment
+    const { config } = parseExecutionConfig({
+      shares: { dominant: { 'tool:browser': 4, 'model:m': 100 } },
+      leaseTtlMs: 1e9,
+      heartbeatIntervalMs: 1e8,
+    })
+    const openScene = async (process: string) => {
+      const own = { ...createVirtualEnvironment(process), digest: nodeDigest, clock, timers: clock }
+      const store = await openStore(`sqlite:${path}`, { config, environment: own, durability: 'normal' })
+      return new Scene(store, config, clock, { digest: nodeDigest })
+    }
+    const clientOf = async (scene: Scene) => {
+      const { submission } = await scene.claim()
+      return (JSON.parse(submission) as { client: string }).client
+    }
+    const first = await openScene('first')
+    // A has had nothing yet by virtual time, once B has spent; but A holds two browsers, and B a tenth of the tokens.
+    await first.submitMany(2, { client: 'A', tools: ['browser'], cost: 0 })
+    await first.submitMany(1, { client: 'B', model: 'm', tokens: 10, cost: 50 })
+    await first.worker('w', 3)
+    expect([await clientOf(first), await clientOf(first), await clientOf(first)].toSorted()).toEqual([
+      'A',
+      'A',
+      'B',
+    ])
+    await first.submitMany(2, { client: 'A', tools: ['browser'], cost: 0 })
+    await first.submitMany(2, { client: 'B', model: 'm', tokens: 20 })
+    const second = await openScene('second')
+    await second.worker('v', 3)
+    expect([await clientOf(second), await clientOf(second), await clientOf(second)]).toEqual(['B', 'B', 'A'])
+    const shown = async (scene: Scene) =>
+      (await scene.read({ kind: 'clients' })).map(({ name: of, dominantShare }) => [of, dominantShare])
+    const expected = [
+      ['A', 0.75],
+      ['B', 0.5],
+    ]
+    expect([await shown(first), await shown(second)]).toEqual([expected, expected])
+    await first.store.close()
+    await second.store.close()
+    expect((await verifyStore(`sqlite:${path}`)).faults).toEqual([])
   })
 })
