@@ -2,11 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { openRuns as webTesting } from '../../examples/12-web-testing/src/runs.ts'
 import { openRuns as contractReview } from '../../examples/13-contract-review/src/runs.ts'
 import { openRuns as securityAudit } from '../../examples/14-security-audit/src/runs.ts'
 
 /** The case studies of the scheduler paper, with borders between stages that each of them has. */
 const studies = [
+  {
+    name: '12-web-testing',
+    openRuns: webTesting,
+    has: ['recon works', 'behavior works', 'load started', 'observer completed', 'synthesis completed'],
+  },
   {
     name: '13-contract-review',
     openRuns: contractReview,
