@@ -542,4 +542,16 @@ export {
   type SeriesPoint,
   type SeriesRun,
 } from './store/series.ts'
+export { mergedSeries, type Past } from './series/merged.ts'
+export type { NumberedRun } from './series/operations.ts'
+export {
+  type Depth,
+  HOUR_MS,
+  MINUTE_MS,
+  rolledUp,
+  type Sample,
+  sampleAges,
+  samplesOf,
+  WAIT_CLASSES,
+} from './series/sample.ts'
 export type { StoreStats, Totals } from './store/stats.ts'

@@ -78,6 +78,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
   }
   const api = buildApi(serving)
   addProbes(api, serving, options.exposed === true)
+  const series = options.readOnly === true ? undefined : runtime.keepSeries()
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
@@ -91,6 +92,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
   }
 
   async function close(): Promise<void> {
+    series?.[Symbol.dispose]()
     streams.close()
     serving.remote?.workers.close()
     host?.close()

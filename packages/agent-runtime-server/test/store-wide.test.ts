@@ -117,3 +117,23 @@ test('a worker is drained and takes tasks again; one that is not there is unknow
   await runtime.result(waiting)
   expect((await call('POST', '/api/v1/workers/nobody/drain')).status).toBe(404)
 })
+
+test('a server keeps samples each minute until it is closed, unless it may only read', async () => {
+  let kept = 0
+  const counted = new Proxy(runtime, {
+    get: (target, name) => {
+      if (name !== 'keepSeries') return Reflect.get(target, name, target) as unknown
+      return () => {
+        kept += 1
+        return { [Symbol.dispose]: () => void (kept -= 1) }
+      }
+    },
+  })
+  const reading = serverOn(counted, { readOnly: true })
+  expect(kept).toBe(0)
+  const own = serverOn(counted)
+  expect(kept).toBe(1)
+  await own.close()
+  await reading.close()
+  expect(kept).toBe(0)
+})

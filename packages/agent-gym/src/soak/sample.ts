@@ -3,11 +3,11 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type ResourceCount, watchResources } from '../host/resources.ts'
 
-/** What the process holds at one moment, nothing being under way. Sizes in bytes. */
+/** The memory and the handles that the process holds at one moment, nothing being under way. Sizes in bytes. */
 export interface Sample {
   /** Tasks that have ended by then. */
   readonly tasks: number
-  /** What programs keep: without compiled code, which grows for the first ten thousand tasks and is no leak. */
+  /** The memory that programs keep: without compiled code, which grows for the first ten thousand tasks and is no leak. */
   readonly heap: number
   readonly external: number
   readonly buffers: number

@@ -78,7 +78,8 @@ export const after: OptionEntry = {
 
 export const since: OptionEntry = {
   flags: '--since <duration>',
-  about: 'show the runs of this time in 20 steps, counted from the newest 10,000 starts: 15m, 1h, 24h',
+  about:
+    'show the runs of this time in 20 steps, counted from the newest 10,000 starts and the samples that a server keeps: 15m, 1h, 24h',
   read: readDuration,
 }
 

@@ -72,10 +72,11 @@ function stepsOf(since: number): SeriesFilter {
 
 function rowsOf({ points }: Series): readonly Line[] {
   return table(
-    ['UNTIL', 'STARTED', 'COMPLETED', 'FAILED', 'RUNNING', 'HALF WAITED', '95 % WAITED'],
-    points.map(({ at, started, completed, failed, running, wait }) => [
+    ['UNTIL', 'STARTED', 'COMPLETED', 'FAILED', 'RUNNING', 'QUEUED', 'HALF WAITED', '95 % WAITED'],
+    points.map(({ at, started, completed, failed, running, queued, wait }) => [
       new Date(at).toISOString(),
       ...[started, completed, failed, running].map(count),
+      queued === undefined ? '' : count(queued.interactive + queued.normal + queued.batch),
       wait === undefined ? '' : `${count(wait.half)} ms`,
       wait === undefined ? '' : `${count(wait.most)} ms`,
     ]),

@@ -1,4 +1,4 @@
-import type { SeriesFilter } from '@ku0/agent-runtime-core'
+import { HOUR_MS, MINUTE_MS, type Sample, type SeriesFilter } from '@ku0/agent-runtime-core'
 import type { Suite } from './suite.ts'
 
 export function series({ rule, timed, expect }: Suite): void {
@@ -51,6 +51,78 @@ export function series({ rule, timed, expect }: Suite): void {
       await scene.settle(second, { as: 'failed', kind: 'error', error: '{"message":"no"}' })
       const { points } = await scene.read({ kind: 'series', filter: { windowMs: 60_000, stepMs: 60_000 } })
       expect(points).toMatchObject([{ started: 2, completed: 0, failed: 1, running: 0 }])
+    },
+  )
+
+  const counts = { running: 0, started: 1, completed: 1, failed: 0, waits: [0, 2] }
+  const sample = (at: number, more: Partial<Sample> = {}): Sample => ({
+    stepMs: MINUTE_MS,
+    at,
+    type: '',
+    lane: 'normal',
+    queued: 1,
+    ...counts,
+    ...more,
+  })
+
+  rule(
+    'samples take the place of those of the same step, and are listed by their ends, of one type or of all',
+    async (scene) => {
+      const at = 100 * HOUR_MS
+      const write = (samples: readonly Sample[]) => scene.write({ kind: 'sample', samples })
+      expect(await scene.read({ kind: 'lastSample', stepMs: MINUTE_MS })).toBe(undefined)
+      const { queued: _, ...unknown } = sample(at, { type: 'a', lane: 'batch' })
+      expect(await write([sample(at), sample(at), unknown])).toEqual({ kept: 3 })
+      await write([sample(at, { started: 2 }), sample(at + MINUTE_MS), sample(at, { stepMs: HOUR_MS })])
+      const read = (more: object = {}) =>
+        scene.read({ kind: 'samples', stepMs: MINUTE_MS, from: at - 1, to: at, ...more })
+      expect(await read()).toEqual([sample(at, { started: 2 }), unknown])
+      expect(await read({ type: '' })).toEqual([sample(at, { started: 2 })])
+      expect(await read({ lane: 'batch' })).toEqual([unknown])
+      expect(await read({ from: at })).toEqual([])
+      expect(await scene.read({ kind: 'lastSample', stepMs: MINUTE_MS })).toBe(at + MINUTE_MS)
+      expect(await scene.read({ kind: 'lastSample', stepMs: HOUR_MS })).toBe(at)
+    },
+  )
+
+  rule('samples of a minute are kept for a day, and those of an hour for 30 days', async (scene) => {
+    const at = 100 * HOUR_MS
+    const day = 24 * HOUR_MS
+    const ends = async (stepMs: number) =>
+      (await scene.read({ kind: 'samples', stepMs, from: 0, to: at + 40 * day })).map((it) => it.at - at)
+    const both = (end: number) => [sample(end), sample(end, { stepMs: HOUR_MS })]
+    await scene.write({ kind: 'sample', samples: both(at) })
+    await scene.write({ kind: 'sample', samples: both(at + day - HOUR_MS) })
+    expect(await ends(MINUTE_MS)).toEqual([day - HOUR_MS, 0])
+    await scene.write({ kind: 'sample', samples: both(at + day) })
+    expect(await ends(MINUTE_MS)).toEqual([day, day - HOUR_MS])
+    expect(await ends(HOUR_MS)).toEqual([day, day - HOUR_MS, 0])
+    await scene.write({ kind: 'sample', samples: both(at + 30 * day) })
+    expect(await ends(HOUR_MS)).toEqual([30 * day, day, day - HOUR_MS])
+  })
+
+  timed(
+    'runs are read from either side by their numbers, with what is queued, and a series shows what samples say was queued',
+    async (scene) => {
+      const first = await scene.running()
+      await scene.settle(first)
+      await scene.accepted({ type: 'other', lane: 'batch' })
+      await scene.accepted({ type: 'other', lane: 'batch' })
+      const { runs, depths } = await scene.read({ kind: 'runs', limit: 5 })
+      expect(runs).toMatchObject([{ type: 'work', leaseState: 'completed', taskState: 'completed' }])
+      expect(depths).toEqual([{ type: 'other', lane: 'batch', queued: 2 }])
+      const number = runs[0]?.number ?? 0
+      const numbers = async (more: object) =>
+        (await scene.read({ kind: 'runs', limit: 5, ...more })).runs.map((it) => it.number)
+      expect(await numbers({ after: number - 1 })).toEqual([number])
+      expect(await numbers({ after: number })).toEqual([])
+      expect(await numbers({ before: number })).toEqual([])
+      expect(await numbers({ these: [number, number + 9] })).toEqual([number])
+      const at = Math.floor(scene.clock.now() / MINUTE_MS) * MINUTE_MS
+      const filter = { windowMs: 30 * MINUTE_MS, stepMs: 5 * MINUTE_MS }
+      await scene.write({ kind: 'sample', samples: [sample(at, { lane: 'batch', queued: 7 })] })
+      const { points } = await scene.read({ kind: 'series', filter })
+      expect(points.at(-1)).toMatchObject({ started: 1, queued: { interactive: 0, normal: 0, batch: 7 } })
     },
   )
 }

@@ -17,7 +17,7 @@ import type { ShareReads, ShareWrites } from '../share/operations.ts'
 import type { StepReads, StepWrites } from '../step/operations.ts'
 import type { DataLoss } from './data-loss.ts'
 import type { Explanation, WaitHistogram } from './explanation.ts'
-import type { Series, SeriesFilter } from './series.ts'
+import type { SeriesReads, SeriesWrites } from '../series/operations.ts'
 import type { StoreStats } from './stats.ts'
 import type { SubmitWrites } from '../submit/operations.ts'
 import type { PipelineReads, PipelineWrites } from '../pipeline/operations.ts'
@@ -130,6 +130,7 @@ export interface Writes
     QueueWrites,
     RetentionWrites,
     RouteWrites,
+    SeriesWrites,
     SupervisionWrites,
     SwarmWrites,
     WorkerWrites {}
@@ -158,14 +159,13 @@ export interface Reads
     WorkerReads,
     PipelineReads,
     RouteReads,
+    SeriesReads,
     SupervisionReads,
     SwarmReads {
   stats: { fields: Record<never, never>; answer: StoreStats }
   explain: { fields: { readonly taskId: string }; answer: Explanation | undefined }
   /** Why tasks wait; in time by streams for those that are queued. */
   waits: { fields: Record<never, never>; answer: WaitHistogram }
-  /** How many tasks ran in the past; it looks at the newest runs only, however many the store holds. */
-  series: { fields: { readonly filter: SeriesFilter }; answer: Series }
 }
 
 export type ReadKind = keyof Reads

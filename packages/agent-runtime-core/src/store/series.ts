@@ -21,6 +21,8 @@ export interface SeriesPoint {
   readonly failed: number
   /** How many tasks ran when the step ended. */
   readonly running: number
+  /** How many tasks were queued when the step ended, by lane; absent where nobody kept a sample in it. */
+  readonly queued?: Readonly<Record<Lane, number>>
   /** How long the tasks that started in this step had been due: below `half` for one half, below `most` for 95 %. */
   readonly wait?: { readonly half: number; readonly most: number }
 }
@@ -52,14 +54,22 @@ const MAX_STEPS = 1_000
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 
-/** Counts runs by steps. `runs`: the newest, at most {@link MAX_SERIES_RUNS}, in any order. */
-export function seriesOf(runs: readonly SeriesRun[], filter: SeriesFilter, now: number): Series {
+/**
+ * Counts runs by steps. `runs`: the newest, at most {@link MAX_SERIES_RUNS}, in any order. `reach`: the series begins there, where that is earlier than
+ * the runs reach.
+ */
+export function seriesOf(
+  runs: readonly SeriesRun[],
+  filter: SeriesFilter,
+  now: number,
+  reach = Infinity,
+): Series {
   const windowMs = Math.max(1, filter.windowMs ?? HOUR_MS)
   const stepMs = Math.max(1, filter.stepMs ?? MINUTE_MS, Math.ceil(windowMs / MAX_STEPS))
   // Before the oldest start that was looked at, others may have run.
   const isWhole = runs.length < MAX_SERIES_RUNS
   const known = isWhole ? -Infinity : runs.reduce((least, { startedAt }) => Math.min(least, startedAt), now)
-  const from = Math.max(now - windowMs, known)
+  const from = Math.max(now - windowMs, Math.min(known, reach))
   // A step that is known in part only would look like a dip.
   const count = Math.max(1, (isWhole ? Math.ceil : Math.floor)((now - from) / stepMs))
   const first = now - count * stepMs

@@ -12,6 +12,7 @@ import { queueOperations } from '../queue/operations.ts'
 import { retentionOperations } from '../retention/operations.ts'
 import { routeOperations } from '../route/operations.ts'
 import { scheduleOperations } from '../schedule/operations.ts'
+import { seriesOperations } from '../series/operations.ts'
 import { shareOperations } from '../share/operations.ts'
 import { stepOperations } from '../step/operations.ts'
 import { submitOperations } from '../submit/operations.ts'
@@ -42,6 +43,7 @@ const operations: Operations<Writes> = {
   ...retentionOperations,
   ...routeOperations,
   ...scheduleOperations,
+  ...seriesOperations,
   ...shareOperations,
   ...stepOperations,
   ...submitOperations,

@@ -26,6 +26,7 @@ import type { SignalRow, WaitRow } from '../wait/row.ts'
 import type { StreamRow } from '../queue/row.ts'
 import type { SwarmRow } from '../swarm/row.ts'
 import type { TaskRow } from '../task/row.ts'
+import type { Sample } from '../series/sample.ts'
 import type { TotalsRow } from '../store/totals.ts'
 import type { UsageRow } from '../profile/row.ts'
 import type { VerdictsRow } from '../approval/row.ts'
@@ -189,6 +190,8 @@ export class WorkingSet {
   readonly pipelines: Rows<number, PipelineRow>
   readonly events: EventRow[] = []
   readonly outputs: OutputRow[] = []
+  /** Samples of the past to keep. */
+  readonly samples: Sample[] = []
   readonly blobs: Rows<string, string>
   /** Tasks that are deleted, in order. */
   readonly pruned: PrunableRow[] = []
@@ -621,6 +624,7 @@ export class WorkingSet {
   get hasChanges(): boolean {
     return (
       this.events.length + this.outputs.length + this.evaluations.length + this.pruned.length > 0 ||
+      this.samples.length > 0 ||
       this.written.some(isChanged)
     )
   }

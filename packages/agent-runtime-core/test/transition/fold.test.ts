@@ -244,6 +244,25 @@ const operations: {
     { fired: true },
     'task.queued',
   ],
+  sample: [
+    {
+      samples: [
+        {
+          stepMs: 60_000,
+          at: 60_000,
+          type: '',
+          lane: 'normal',
+          running: 0,
+          started: 1,
+          completed: 1,
+          failed: 0,
+          waits: [1],
+        },
+      ],
+    },
+    {},
+    { kept: 1 },
+  ],
   openPipeline: [
     { leaseId, key: 'open', position: 0, terms: pipelineTerms },
     running,

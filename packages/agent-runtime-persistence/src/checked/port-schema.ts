@@ -22,7 +22,11 @@ import {
   type BackOff,
   type BudgetTerms,
   type ReadKind,
+  HOUR_MS,
+  MINUTE_MS,
+  WAIT_CLASSES,
   type Recovered,
+  type Sample,
   type Reads,
   type PerState,
   type PipelineTerms,
@@ -132,6 +136,23 @@ const submitted = {
 
 const partitionsText = `2 to ${MAX_PARTITIONS}`
 const keyHashText = `0 to ${KEY_HASHES - 1}`
+const sampleStep = z.literal([MINUTE_MS, HOUR_MS], { error: 'a minute or an hour in ms' })
+/** A step that ends at a multiple of its length. */
+const sample = z
+  .strictObject({
+    stepMs: sampleStep,
+    at: time,
+    type: text,
+    lane: Lane,
+    queued: whole.optional(),
+    running: whole,
+    started: whole,
+    completed: whole,
+    failed: whole,
+    waits: z.array(whole).max(WAIT_CLASSES),
+  } satisfies Shape<Sample>)
+  .refine(({ at, stepMs }) => at % stepMs === 0, { error: 'a step that ends at a multiple of its length' })
+
 /** The terms of a pipeline; the store itself says which of its stages are wrong. */
 export const pipelineTerms = z.strictObject({
   stages: z
@@ -283,6 +304,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     submission: z.strictObject({ ...submitted, idempotencyKey: storesOwn }),
   },
   restartChild: { taskId, id: name },
+  sample: { samples: z.array(sample).min(1).max(1_000) },
   openPipeline: { leaseId, key: pipelineKey, position: whole, terms: pipelineTerms },
   publish: {
     leaseId,
@@ -475,6 +497,14 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
   stats: {},
   explain: { taskId },
   waits: {},
+  runs: {
+    after: whole.optional(),
+    before: whole.optional(),
+    these: z.array(whole).max(1_000).optional(),
+    limit: page,
+  },
+  samples: { stepMs: sampleStep, from: instant, to: instant, type: text.optional(), lane: Lane.optional() },
+  lastSample: { stepMs: sampleStep },
   series: {
     filter: z.strictObject({
       windowMs: amount.optional(),

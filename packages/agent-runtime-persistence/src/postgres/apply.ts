@@ -4,6 +4,7 @@ import { clientsOf, leasesOf, streamsOf, tasksOf } from './apply-tasks.ts'
 import { childrenOf, signalsOf, waitsOf } from './apply-waits.ts'
 import { evaluationsOf, ledgerOf, workOf } from './apply-work.ts'
 import type { Statement } from './batch.ts'
+import { MAX_DELETED, outdated, sampleRow } from '../sqlite/samples.ts'
 import { prunedTasksOf } from './prune.ts'
 import { deleted, inserted, put, type Row, statement } from './write.ts'
 
@@ -80,6 +81,7 @@ export function statementsOf(ws: WorkingSet, commit: number): readonly Statement
     ),
     ...evaluationsOf(ws),
     ...ledgerOf(ws),
+    ...samplesOf(ws),
     ...prunedOf(ws, commit),
     ...prunedTasksOf(ws, commit),
     ...totalsOf(ws),
@@ -143,6 +145,20 @@ function prunedOf(ws: WorkingSet, commit: number): Statement[] {
     statement(
       `WITH done AS (DELETE FROM task WHERE id IN ${oldest} RETURNING 1) SELECT must_be((SELECT count(*) FROM done), $1::bigint, 'task')`,
       [excess],
+    ),
+  ]
+}
+
+function samplesOf({ samples }: WorkingSet): Statement[] {
+  // Of the same step, type and lane the last one counts.
+  const rows = new Map(samples.map((it) => [`${it.stepMs} ${it.at} ${it.lane} ${it.type}`, sampleRow(it)]))
+  return [
+    ...put('sample', ['step_ms', 'type', 'at', 'lane_rank'], [...rows.values()]),
+    ...outdated(samples).map(([stepMs, upTo]) =>
+      statement(
+        'DELETE FROM sample WHERE (step_ms, type, at, lane_rank) IN (SELECT step_ms, type, at, lane_rank FROM sample WHERE step_ms = $1::bigint AND at <= $2::bigint ORDER BY at LIMIT $3::bigint)',
+        [stepMs, upTo, MAX_DELETED],
+      ),
     ),
   ]
 }

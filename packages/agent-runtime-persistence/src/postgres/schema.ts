@@ -411,6 +411,23 @@ ALTER TABLE lease ADD COLUMN progress_at bigint;
 ALTER TABLE task SET (fillfactor = 50);
 ALTER TABLE lease SET (fillfactor = 50);
 `,
+  `
+-- Samples of the past: how lanes and task types stood, minute by minute and hour by hour.
+CREATE TABLE sample (
+  step_ms bigint NOT NULL,
+  at bigint NOT NULL,
+  type text COLLATE "C" NOT NULL,
+  lane_rank bigint NOT NULL CHECK (lane_rank BETWEEN 0 AND 2),
+  queued bigint,
+  running bigint NOT NULL,
+  started bigint NOT NULL,
+  completed bigint NOT NULL,
+  failed bigint NOT NULL,
+  waits text COLLATE "C" NOT NULL,
+  PRIMARY KEY (step_ms, type, at, lane_rank)
+);
+CREATE INDEX sample_age ON sample (step_ms, at);
+`,
 ]
 
 /** The version this code writes and understands. */

@@ -132,6 +132,18 @@ export const columns = {
   ],
   retired: ['name text', 'value integer'],
   retired_named: ['name text', 'value integer'],
+  sample: [
+    'step_ms integer',
+    'at integer',
+    'type text',
+    'lane_rank integer',
+    'queued integer?',
+    'running integer',
+    'started integer',
+    'completed integer',
+    'failed integer',
+    'waits text',
+  ],
   schedule: [
     'name text',
     'definition text',

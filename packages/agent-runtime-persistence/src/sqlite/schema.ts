@@ -431,6 +431,23 @@ CREATE TABLE pipeline (
   `
 ALTER TABLE lease ADD COLUMN progress_at INTEGER;
 `,
+  // Samples of the past: how lanes and task types stood, minute by minute and hour by hour.
+  `
+CREATE TABLE sample (
+  step_ms INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  lane_rank INTEGER NOT NULL CHECK (lane_rank BETWEEN 0 AND 2),
+  queued INTEGER,
+  running INTEGER NOT NULL,
+  started INTEGER NOT NULL,
+  completed INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  waits TEXT NOT NULL,
+  PRIMARY KEY (step_ms, type, at, lane_rank)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sample_age ON sample (step_ms, at);
+`,
 ]
 
 /** The version this code writes and understands. */

@@ -44,7 +44,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const queueView = prepareQueueView(context, workers)
   const explain = prepareExplain(context, queueView, (row) => budgets.askingAbove(row))
   const waitCounts = prepareWaitCounts(context, queueView)
-  const series = prepareSeries(context)
+  const past = prepareSeries(context)
   const memos = prepareMemos(db, tables)
   const supervisors = prepareSupervisors(tables, nameOf, recordOf)
   const pipelines = preparePipelines(tables, nameOf, recordOf)
@@ -149,7 +149,13 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       case 'waits':
         return db.atOnce(waitCounts)
       case 'series':
-        return series(query.filter)
+        return past.series(query.filter)
+      case 'runs':
+        return db.atOnce(() => past.runs(query))
+      case 'samples':
+        return past.samples(query)
+      case 'lastSample':
+        return past.lastSample(query.stepMs)
     }
   }
 

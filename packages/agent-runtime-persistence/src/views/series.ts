@@ -1,17 +1,24 @@
 import {
+  HOUR_MS,
+  type Depth,
   lanes,
   leaseStates,
   MAX_SERIES_RUNS,
-  seriesOf,
+  mergedSeries,
+  MINUTE_MS,
+  type NumberedRun,
+  type Reads,
+  sampleAges,
   taskStates,
   type Lane,
   type Series,
   type SeriesFilter,
-  type SeriesRun,
 } from '@ku0/agent-runtime-core'
+import { prepareSampleReads } from '../sqlite/samples.ts'
 import type { ReadContext } from './read-context.ts'
 
 type Columns = [
+  number: number,
   type: string,
   laneRank: number,
   acquiredAt: number,
@@ -23,34 +30,103 @@ type Columns = [
   startedAt: number | null,
 ]
 
-/** Reads the newest runs by their dispatch numbers, so that the cost does not grow with the store. */
-export function prepareSeries({ db, now }: ReadContext): (filter: SeriesFilter) => Series {
-  const recent = db
-    .prepare<[number], Columns>(
-      `SELECT stream.type, stream.lane_rank, run.acquired_at, run.ended_at, run.state, CASE WHEN task.fence = run.fence THEN 1 ELSE 0 END, task.state, task.queued_at, task.started_at
-       FROM (SELECT task, fence, state, acquired_at, ended_at FROM lease ORDER BY id DESC LIMIT ? + 0) AS run
-       JOIN task ON task.id = run.task JOIN stream ON stream.id = task.stream`,
-    )
-    .raw()
+const RUN = 'SELECT id, task, fence, state, acquired_at, ended_at FROM lease'
 
-  return (filter) => {
+/** Reads runs by their dispatch numbers, so that the cost does not grow with the store, and samples of the time before. */
+export function prepareSeries({ db, tables, now }: ReadContext) {
+  const runsOf = <Given extends unknown[]>(which: string) =>
+    db
+      .prepare<Given, Columns>(
+        `SELECT run.id, stream.type, stream.lane_rank, run.acquired_at, run.ended_at, run.state, CASE WHEN task.fence = run.fence THEN 1 ELSE 0 END, task.state, task.queued_at, task.started_at
+       FROM (${which}) AS run
+       JOIN task ON task.id = run.task JOIN stream ON stream.id = task.stream`,
+      )
+      .raw()
+  const recent = runsOf<[number, number]>(`${RUN} WHERE id < ? ORDER BY id DESC LIMIT ? + 0`)
+  const following = runsOf<[number, number]>(`${RUN} WHERE id > ? ORDER BY id LIMIT ? + 0`)
+  const one = runsOf<[number]>(`${RUN} WHERE id = ?`)
+  const samples = prepareSampleReads(db)
+
+  return { series, runs, samples: readSamples, lastSample: samples.last }
+
+  function series(filter: SeriesFilter): Series {
+    const { at } = now()
+    const windowMs = Math.max(1, filter.windowMs ?? HOUR_MS)
+    const stepMs = windowMs <= (sampleAges.get(MINUTE_MS) ?? 0) ? MINUTE_MS : HOUR_MS
+    const of = (type: string) => samples.some(stepMs, at - windowMs - stepMs, at, type)
+    return mergedSeries(
+      {
+        runs: recent.all(Number.MAX_SAFE_INTEGER, MAX_SERIES_RUNS).map(prepareRun()),
+        isPruned: Object.values(tables.load.retired()).some((count) => count > 0),
+        samples: [...of(''), ...(filter.type === undefined ? [] : of(filter.type))],
+      },
+      filter,
+      at,
+    )
+  }
+
+  function runs({ after, before, these, limit }: Reads['runs']['fields']): Reads['runs']['answer'] {
+    if (these !== undefined) db.ahead(these, (number) => one.get(number))
+    const found: Columns[] =
+      these !== undefined
+        ? these.flatMap((number) => {
+            const run = one.get(number)
+            return run === undefined ? [] : [run]
+          })
+        : after === undefined
+          ? recent.all(before ?? Number.MAX_SAFE_INTEGER, limit)
+          : following.all(after, limit)
+    return { runs: found.map(prepareRun()), depths: depths() }
+  }
+
+  function depths(): readonly Depth[] {
+    const byKind = new Map<string, Depth>()
+    for (const { type, laneRank, depth } of tables.load.streams()) {
+      if (depth === 0) continue
+      const lane = lanes[laneRank] as Lane
+      const key = `${lane} ${type}`
+      byKind.set(key, { type, lane, queued: (byKind.get(key)?.queued ?? 0) + depth })
+    }
+    return [...byKind.values()]
+  }
+
+  function readSamples({
+    stepMs,
+    from,
+    to,
+    type,
+    lane,
+  }: Reads['samples']['fields']): Reads['samples']['answer'] {
+    return samples.some(stepMs, from, to, type).filter((it) => lane === undefined || it.lane === lane)
+  }
+
+  /** Leases have a clock of their own. */
+  function prepareRun(): (columns: Columns) => NumberedRun {
     const { at, leaseAt } = now()
-    // Leases have a clock of their own.
     const ahead = at - leaseAt
-    const runs = recent.all(MAX_SERIES_RUNS).map((columns): SeriesRun => {
-      const [type, laneRank, acquiredAt, endedAt, leaseState, isLast, taskState, queuedAt, startedAt] =
-        columns
+    return ([
+      number,
+      type,
+      laneRank,
+      acquiredAt,
+      endedAt,
+      leaseState,
+      isLast,
+      taskState,
+      queuedAt,
+      startedAt,
+    ]) => {
       const isKnown = isLast === 1 && startedAt !== null && startedAt >= queuedAt
       return {
+        number,
         type,
         lane: lanes[laneRank] as Lane,
         startedAt: acquiredAt + ahead,
         endedAt: endedAt === null ? null : endedAt + ahead,
-        leaseState: leaseStates[leaseState] as SeriesRun['leaseState'],
+        leaseState: leaseStates[leaseState] as NumberedRun['leaseState'],
         taskState: isLast === 1 ? taskStates[taskState] : undefined,
         waitMs: isKnown ? startedAt - queuedAt : undefined,
       }
-    })
-    return seriesOf(runs, filter, at)
+    }
   }
 }

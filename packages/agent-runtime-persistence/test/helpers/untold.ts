@@ -94,6 +94,18 @@ export const untold: Readonly<Record<string, readonly string[]>> = {
     'meta.pruned_unhashed_until',
     'stream.changed',
   ],
+  'samples of the past': [
+    'sample.at',
+    'sample.completed',
+    'sample.failed',
+    'sample.lane_rank',
+    'sample.queued',
+    'sample.running',
+    'sample.started',
+    'sample.step_ms',
+    'sample.type',
+    'sample.waits',
+  ],
   'what deleted tasks were': ['pruned.until', 'retired_named.value'],
 }
 
@@ -102,6 +114,7 @@ export const missable: Readonly<Record<string, string>> = {
   circuit: 'a route without one is well, and it comes of reports, which make no event',
   client: 'people remove clients',
   evaluation: 'the oldest of an agent are deleted when there are many',
+  sample: 'samples tell of a past that no event has to bear out, and old ones are deleted',
   output: 'nothing tells of chunks but those that come after them: the last may be missing',
   schedule: 'people remove schedules',
   worker: 'no event names one that has run nothing',

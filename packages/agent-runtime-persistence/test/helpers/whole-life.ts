@@ -1,6 +1,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { approvalName, dimensions, domainWeights, receiptKey, type Scores } from '@ku0/agent-runtime-core'
+import {
+  approvalName,
+  dimensions,
+  domainWeights,
+  receiptKey,
+  type Sample,
+  type Scores,
+} from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { hold, Scene, type StoreSnapshot, takeSnapshot, termsOf } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
@@ -99,10 +106,24 @@ export async function live(path: string, more?: (scene: Scene) => Promise<void>)
   const counted = await scene.write({ kind: 'prune', after: 0 })
   const ends = { completed: scene.now, failed: -1, canceled: -1 }
   await scene.write({ kind: 'prune', after: 0, excess: counted.excess, ends })
+  await scene.write({ kind: 'sample', samples: [minute] })
   await more?.(scene)
   const snapshot = await takeSnapshot(store)
   await store.close()
   return snapshot
+}
+
+const minute: Sample = {
+  stepMs: 60_000,
+  at: 120_000,
+  type: 'work',
+  lane: 'normal',
+  queued: 1,
+  running: 1,
+  started: 1,
+  completed: 1,
+  failed: 1,
+  waits: [1],
 }
 
 /** A client that has paid, and a budget that a child has drawn on while another child is open. */

@@ -47,6 +47,7 @@ export const writeRights: Readonly<Record<WriteKind, Scope | 'lease' | 'worker' 
   triggerSchedule: 'operate',
   evaluate: 'operate',
   observeRoute: 'operate',
+  sample: 'operate',
   putSwarm: 'operate',
   closeSwarm: 'operate',
   putClient: 'admin',
@@ -88,6 +89,9 @@ export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read'>> = {
   similar: 'read',
   waits: 'read',
   series: 'read',
+  runs: 'read',
+  samples: 'read',
+  lastSample: 'read',
 }
 
 /** The lease that a write is made under. */

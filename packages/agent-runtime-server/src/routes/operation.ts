@@ -196,6 +196,10 @@ const StepCounts = z
     completed: z.int(),
     failed: z.int(),
     running: z.int(),
+    queued: z
+      .object({ interactive: z.int(), normal: z.int(), batch: z.int() })
+      .optional()
+      .openapi({ description: 'At the end of the step; absent where no sample was kept' }),
     wait: z.object({ half: z.number(), most: z.number() }).optional(),
   })
   .openapi('SeriesPoint')
@@ -207,7 +211,7 @@ export const showSeries = endpoint({
   tag: 'operation',
   summary: 'How many tasks started, ended and ran in the past, step by step, also after a restart',
   description:
-    'It is counted from the newest 10,000 runs that the store holds. Where the window has more, the first step begins later.',
+    'It is counted from the newest 10,000 runs that the store holds, and before those from samples, which the server keeps each minute. There a step is a minute at least.',
   scope: 'read',
   bound: 'none',
   query: z.strictObject({

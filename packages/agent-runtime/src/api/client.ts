@@ -263,9 +263,16 @@ export interface Client extends AsyncDisposable {
   explainQueue(): Promise<WaitHistogram>
   /**
    * How many tasks started, ended and ran in the past, and how long tasks waited for a start, step by step: from the newest 10,000 runs that the
-   * store holds. Source: `docs/operating.md`.
+   * store holds, and before those from the samples that {@link keepSeries} keeps. Where samples are counted a step is a minute at least, and for a
+   * window of more than a day an hour. Source: `docs/operating.md`.
    */
   series(filter?: SeriesFilter): Promise<Series>
+  /**
+   * Keeps a sample of each minute for a day, and of each hour for 30 days, in the store: what was queued, ran, started and ended, and how long
+   * tasks waited, by lane and for the busiest 50 task types. It goes on until it is disposed of. A server does this for the store that it serves.
+   * Source: `docs/operating.md`.
+   */
+  keepSeries(): Disposable
   /** The registered workers, of every process on the store. */
   workers(): Promise<readonly WorkerStatus[]>
   /**

@@ -82,6 +82,7 @@ import { listWorkers } from './list-workers.ts'
 import { pruneStore } from './prune.ts'
 import { awaitResult } from './result.ts'
 import { resumeTask } from './resume-task.ts'
+import { SeriesKeeper } from '../retention/series-keeper.ts'
 import { SaidOnce } from '../terms/said-once.ts'
 import { ScheduleBook } from './schedules.ts'
 import { sendSignal } from './signal-task.ts'
@@ -402,6 +403,13 @@ export class StoreClient implements Client {
 
   async series(filter: SeriesFilter = {}): Promise<Reads['series']['answer']> {
     return this.read('series', { filter })
+  }
+
+  keepSeries(): Disposable {
+    this.lifetime.assertOpen()
+    const { environment, log } = this.#deps
+    const { clock, timers } = environment
+    return new SeriesKeeper({ store: this.#store, clock, timers, log })
   }
 
   async workers(): Promise<Reads['workers']['answer']> {

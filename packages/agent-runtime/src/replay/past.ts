@@ -24,7 +24,7 @@ import type { History } from '../durable/pass/memos.ts'
 /** What a replay needs of an event. */
 export type PastEvent = Pick<StoredEvent, 'seq' | 'type' | 'at' | 'data'>
 
-/** A task as its events tell of it: what was submitted, and what every pass so far left behind. */
+/** A task as its events report it: what was submitted, and what every pass so far left behind. */
 export interface Past {
   /** The data of `task.queued`; undefined for a task that was rejected. */
   readonly submission: string | undefined

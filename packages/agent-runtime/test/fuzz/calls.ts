@@ -368,6 +368,10 @@ export const doors: Readonly<Record<string, Door>> = {
     given: [fields({ windowMs: count, stepMs: count, type: name })],
     open: ({ runtime }, filter: never) => runtime.series(filter),
   },
+  keepSeries: {
+    given: [],
+    open: ({ runtime }) => runtime.keepSeries()[Symbol.dispose](),
+  },
   workers: { given: [], open: ({ runtime }) => runtime.workers() },
   drainWorker: { given: [name], open: ({ runtime }, it: never) => runtime.drainWorker(it) },
   undrainWorker: { given: [name], open: ({ runtime }, it: never) => runtime.undrainWorker(it) },

@@ -33,7 +33,7 @@ export function Charts({ samples }: { readonly samples: readonly Sample[] }) {
     const lane = (name: keyof Sample['depth'] & string): Line => ({
       name,
       color: name,
-      values: [...unknown, ...samples.map((it) => it.depth[name])],
+      values: [...before.map((it) => it.queued?.[name] ?? null), ...samples.map((it) => it.depth[name])],
     })
     const counted = (name: 'completed' | 'failed'): Line => ({
       name,

@@ -1,0 +1,91 @@
+import {
+  MAX_SERIES_RUNS,
+  type Series,
+  type SeriesFilter,
+  seriesOf,
+  type SeriesPoint,
+  type SeriesRun,
+} from '../store/series.ts'
+import { type Lane, lanes } from '../task/lane.ts'
+import { addWaits, MINUTE_MS, type Sample, waitBelow } from './sample.ts'
+
+/** The past as a store knows it. */
+export interface Past {
+  /** The newest runs, at most {@link MAX_SERIES_RUNS}. */
+  readonly runs: readonly SeriesRun[]
+  /** Whether tasks were deleted, with their runs. */
+  readonly isPruned: boolean
+  /** Samples of all types together, and of the type that is asked for, in any order. */
+  readonly samples: readonly Sample[]
+}
+
+/**
+ * A series of runs where those reach, and of samples where they do not. Where samples are needed the steps are as long as theirs at least, and end with
+ * theirs.
+ */
+export function mergedSeries({ runs, isPruned, samples }: Past, filter: SeriesFilter, now: number): Series {
+  const windowMs = Math.max(1, filter.windowMs ?? 60 * MINUTE_MS)
+  const own = samples.filter(
+    ({ type, lane }) => type === (filter.type ?? '') && (filter.lane === undefined || lane === filter.lane),
+  )
+  const begin = now - windowMs
+  const reached =
+    runs.length < MAX_SERIES_RUNS
+      ? -Infinity
+      : runs.reduce((least, { startedAt }) => Math.min(least, startedAt), now)
+  const first = Math.min(...samples.map(({ at, stepMs }) => at - stepMs))
+  if (samples.length === 0 || (!isPruned && reached <= begin)) {
+    const series = seriesOf(runs, filter, now)
+    return { ...series, points: series.points.map((point) => withDepth(point, series.stepMs, own, samples)) }
+  }
+  const sampleMs = Math.max(...samples.map(({ stepMs }) => stepMs))
+  const wished = Math.max(filter.stepMs ?? MINUTE_MS, windowMs / MOST_STEPS)
+  const stepMs = Math.max(1, Math.ceil(wished / sampleMs)) * sampleMs
+  const end = Math.ceil(now / stepMs) * stepMs
+  const aligned = { ...filter, stepMs, windowMs: end - Math.floor(begin / stepMs) * stepMs }
+  const series = seriesOf(runs, aligned, end, first)
+  const known = new Set(samples.filter(({ type }) => type === '').map(({ at }) => at))
+  const points = series.points.map((point): SeriesPoint => {
+    const from = point.at - stepMs
+    const isCovered = Array.from({ length: stepMs / sampleMs }, (_, at) => from + (at + 1) * sampleMs).every(
+      (at) => known.has(at),
+    )
+    const counted = isCovered || from < reached ? countsOf(own, from, point.at) : undefined
+    return withDepth({ ...point, ...counted, at: Math.min(point.at, now) }, point.at - from, own, samples)
+  })
+  return { stepMs, points }
+}
+
+/** The counts of samples in a step. */
+function countsOf(samples: readonly Sample[], from: number, to: number): Omit<SeriesPoint, 'at'> {
+  const inStep = samples.filter(({ at }) => at > from && at <= to)
+  const last = Math.max(...inStep.map(({ at }) => at))
+  const sum = (of: 'started' | 'completed' | 'failed') => inStep.reduce((all, sample) => all + sample[of], 0)
+  const waits: number[] = []
+  for (const sample of inStep) addWaits(waits, sample.waits)
+  const [half, most] = [waitBelow(waits, 0.5), waitBelow(waits, 0.95)]
+  return {
+    started: sum('started'),
+    completed: sum('completed'),
+    failed: sum('failed'),
+    running: inStep.filter(({ at }) => at === last).reduce((all, { running }) => all + running, 0),
+    ...(half === undefined || most === undefined ? {} : { wait: { half, most } }),
+  }
+}
+
+/** A step with what was queued at its last sample: nothing of a type or lane that this sample does not name. */
+function withDepth(
+  point: SeriesPoint,
+  stepMs: number,
+  own: readonly Sample[],
+  all: readonly Sample[],
+): SeriesPoint {
+  const isIn = (it: Sample) => it.at > point.at - Math.max(stepMs, it.stepMs) && it.at <= point.at
+  const last = Math.max(...all.filter((it) => isIn(it) && it.queued !== undefined).map(({ at }) => at))
+  if (last === -Infinity) return point
+  const queued = Object.fromEntries(lanes.map((lane) => [lane, 0])) as Record<Lane, number>
+  for (const sample of own) if (sample.at === last) queued[sample.lane] += sample.queued ?? 0
+  return { ...point, queued }
+}
+
+const MOST_STEPS = 1_000

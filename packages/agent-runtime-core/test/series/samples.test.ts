@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest'
+import { mergedSeries } from '../../src/series/merged.ts'
+import {
+  HOUR_MS,
+  MAX_SAMPLED,
+  MINUTE_MS,
+  rolledUp,
+  type Sample,
+  samplesOf,
+  waitBelow,
+  waitBound,
+} from '../../src/series/sample.ts'
+import { MAX_SERIES_RUNS, type SeriesRun } from '../../src/store/series.ts'
+
+const base = 100 * HOUR_MS
+
+/** A run that began and ended so many seconds after the base. */
+function run(from: number, to: number | null, more: Partial<SeriesRun> = {}): SeriesRun {
+  return {
+    type: 'x',
+    lane: 'normal',
+    startedAt: base + from * 1_000,
+    endedAt: to === null ? null : base + to * 1_000,
+    leaseState: to === null ? 'running' : 'completed',
+    taskState: to === null ? 'running' : 'completed',
+    waitMs: 100,
+    ...more,
+  }
+}
+const failed = { leaseState: 'failed', taskState: 'failed' } as const
+const minute = (number: number) => ({ at: base + number * MINUTE_MS, stepMs: MINUTE_MS })
+const shortOf = ({ type, lane, queued, running, started, completed, failed: bad }: Sample) =>
+  `${type}/${lane} q${queued ?? '?'} r${running} ${started}/${completed}/${bad}`
+
+describe('samples of a minute', () => {
+  test('count what started and ended in it, and what ran at its end, by type and lane and for all types', () => {
+    const runs = [run(-5, 10), run(20, 30, failed), run(40, null), run(50, 70, { type: 'y', lane: 'batch' })]
+    const depths = [{ type: 'x', lane: 'normal', queued: 4 }] as const
+    expect(samplesOf(runs, depths, minute(1)).map(shortOf)).toEqual([
+      '/normal q4 r1 2/1/1',
+      '/batch q0 r1 1/0/0',
+      'x/normal q4 r1 2/1/1',
+      'y/batch q0 r1 1/0/0',
+    ])
+    expect(samplesOf(runs, undefined, minute(2)).map(shortOf)).toEqual([
+      '/normal q? r1 0/0/0',
+      '/batch q? r0 0/1/0',
+      'x/normal q? r1 0/0/0',
+      'y/batch q? r0 0/1/0',
+    ])
+  })
+
+  test('an end at the border belongs to the minute that it ends, and a minute without anything is known to be such', () => {
+    expect(samplesOf([run(0, 60)], undefined, minute(1)).map(shortOf)).toEqual([
+      '/normal q? r0 0/1/0',
+      'x/normal q? r0 0/1/0',
+    ])
+    expect(samplesOf([], [], minute(1)).map(shortOf)).toEqual(['/normal q0 r0 0/0/0'])
+  })
+
+  test('are those of the busiest types at the most, and all of them count together', () => {
+    const runs = Array.from({ length: 80 }, (_, at) => run(1 + (at % 50), null, { type: `t${at % 60}` }))
+    const samples = samplesOf(runs, undefined, minute(1))
+    expect(samples).toHaveLength(MAX_SAMPLED + 1)
+    expect(samples[0]).toMatchObject({ type: '', started: 80 })
+    // Those of which there are two come first.
+    expect(samples.slice(1, 20).map(({ running }) => running)).toEqual(Array.from({ length: 19 }, () => 2))
+  })
+
+  test('a wait is known to half an octave', () => {
+    for (const waitMs of [0, 1, 2, 3, 99, 1_000, 86_400_000]) {
+      const [all] = samplesOf([run(1, null, { waitMs })], undefined, minute(1))
+      const bound = waitBelow(all?.waits ?? [], 0.5) ?? 0
+      expect(bound).toBeGreaterThanOrEqual(waitMs)
+      expect(bound).toBeLessThanOrEqual(Math.max(1, waitMs * Math.SQRT2 * 1.001))
+    }
+    expect(waitBelow([], 0.5)).toBeUndefined()
+    expect([waitBelow([9, 0, 1], 0.5), waitBelow([9, 0, 1], 0.95)]).toEqual([waitBound(0), waitBound(2)])
+  })
+
+  test('an hour adds up what was counted, and has the most of what stood', () => {
+    const minutes = [1, 2, 61].flatMap((number) =>
+      samplesOf(
+        [run(number * 60 - 5, null)],
+        [{ type: 'x', lane: 'normal', queued: number }],
+        minute(number),
+      ),
+    )
+    const hour = rolledUp(minutes, { at: base + HOUR_MS, stepMs: HOUR_MS })
+    expect(hour.map(shortOf)).toEqual(['/normal q2 r1 2/0/0', 'x/normal q2 r1 2/0/0'])
+    expect(hour[0]?.waits.reduce((sum, count) => sum + count, 0)).toBe(2)
+  })
+})
+
+describe('a series of runs and samples', () => {
+  const window = { windowMs: 10 * MINUTE_MS, stepMs: MINUTE_MS }
+  const now = base + 10 * MINUTE_MS + 30_000
+  /** One run begins and ends in each minute. */
+  const runs = Array.from({ length: 10 }, (_, at) => run(at * 60 + 5, at * 60 + 20))
+  const samples = Array.from({ length: 10 }, (_, at) =>
+    samplesOf(runs, [{ type: 'x', lane: 'batch', queued: at }], minute(at + 1)),
+  ).flat()
+
+  test('is that of the runs where they reach, with what was queued', () => {
+    const series = mergedSeries({ runs, isPruned: false, samples }, window, now)
+    expect(series.points).toHaveLength(10)
+    expect(series.points.at(-1)).toMatchObject({ at: now, queued: { interactive: 0, normal: 0, batch: 9 } })
+    expect(series.points.every(({ queued }) => queued !== undefined)).toBe(true)
+    const without = mergedSeries({ runs, isPruned: false, samples: [] }, window, now)
+    expect(without.points.map(({ started }) => started)).toEqual(series.points.map(({ started }) => started))
+    expect(without.points[0]).not.toHaveProperty('queued')
+  })
+
+  test('is that of the samples before the oldest run that was looked at, and where runs were deleted', () => {
+    const many = Array.from({ length: MAX_SERIES_RUNS }, () => run(9 * 60 + 5, 9 * 60 + 20))
+    for (const past of [
+      { runs: many, isPruned: false, samples },
+      { runs: [], isPruned: true, samples },
+    ]) {
+      const { points, stepMs } = mergedSeries(past, window, now)
+      expect(stepMs).toBe(MINUTE_MS)
+      // The minutes of the samples, and the one that has begun.
+      const counted = points.filter(({ at }) => at > base && at <= base + 9 * MINUTE_MS)
+      expect(counted.map(({ started, completed }) => [started, completed])).toEqual(counted.map(() => [1, 1]))
+      expect(counted).toHaveLength(9)
+      expect(counted.every(({ wait }) => wait !== undefined && wait.half >= 100 && wait.half < 142)).toBe(
+        true,
+      )
+      expect(points.at(-1)?.at).toBe(now)
+    }
+  })
+
+  test('counts only the samples of its type or lane, if it is asked for one', () => {
+    const past = { runs: [], isPruned: true, samples }
+    const of = (filter: object) =>
+      mergedSeries(past, { ...window, ...filter }, now).points.find(({ at }) => at === base + 5 * MINUTE_MS)
+    expect(of({ type: 'x' })).toMatchObject({ started: 1, queued: { batch: 4 } })
+    expect(of({ type: 'nothing' })).toMatchObject({ started: 0, queued: { batch: 0 } })
+    expect(of({ lane: 'batch' })).toMatchObject({ started: 0, queued: { batch: 4, normal: 0 } })
+    expect(of({ lane: 'normal' })).toMatchObject({ started: 1, queued: { batch: 0 } })
+  })
+
+  test('has longer steps where fewer are wished for, each of whole minutes', () => {
+    const past = { runs: [], isPruned: true, samples }
+    const { points, stepMs } = mergedSeries(past, { ...window, stepMs: 90_000 }, now)
+    expect(stepMs).toBe(2 * MINUTE_MS)
+    expect(points.reduce((sum, { started }) => sum + started, 0)).toBe(10)
+  })
+})
