@@ -224,9 +224,14 @@ export class Stage {
           'store_corrupt',
           `pipeline ${taskId} has no event ${first}, which was received`,
         )
-      for (const chunk of chunks)
-        if (left.some(([from, many]) => chunk.seq >= from && chunk.seq < from + many))
+      // Both are in order, so that each range is looked at once: those of a partition are many and short.
+      let at = 0
+      for (const chunk of chunks) {
+        let [from, many] = left[at] ?? [Number.POSITIVE_INFINITY, 0]
+        if (chunk.seq >= from + many) [from, many] = left[(at += 1)] ?? [Number.POSITIVE_INFINITY, 0]
+        if (chunk.seq >= from && chunk.seq < from + many)
           events.push(readEvent(values, pipeline, chunk, given))
+      }
       left = left.flatMap(([from, many]) => {
         const gone = Math.max(0, read + 1 - from)
         return gone >= many ? [] : [[from + gone, many - gone] as const]
