@@ -39,7 +39,6 @@ export const minimumPer100: Readonly<Partial<Record<Counted, number>>> = {
   escalations: 6,
   streams: 8,
   'agreed submissions': 20,
-  'refused for credits': 2,
   entries: 300,
 }
 

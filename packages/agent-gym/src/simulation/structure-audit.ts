@@ -58,6 +58,8 @@ interface Happened {
     readonly seq: number
     readonly it: EventData['supervisor.restarted']
   }[]
+  /** Supervisors that had done too many, and the one above that has started them again. */
+  readonly passed: { readonly team: number; readonly child: string; readonly to: string }[]
   readonly failed: { readonly task: number; readonly kind: string; readonly at: number }[]
   /** The leases that tasks had before. */
   readonly leases: Map<number, number | null>
@@ -178,10 +180,27 @@ export class StructureAudit {
       case 'task.failed':
         this.#happened.failed.push({ task, kind: String(data['kind']), at })
         return
-      case 'supervisor.escalated':
+      case 'supervisor.escalated': {
+        const { child, to, count } = data as EventData['supervisor.escalated']
+        this.#happened.passed.push({ team: task, child, to })
+        this.#findings.count('escalations')
+        if (count <= supervisorTerms.maxRestarts)
+          this.#violated(
+            '14.2',
+            `supervisor ${task} gave up at restart ${count} of ${supervisorTerms.maxRestarts}`,
+          )
+        this.#forget(task)
+        return
+      }
       case 'supervisor.renewed':
-        this.#violated('14.2', `supervisor ${task} has nobody above it, and an event ${type}`)
+        this.#forget(task)
     }
+  }
+
+  /** Its restarts count no more. */
+  #forget(task: number): void {
+    const team = this.#teams.get(task)
+    if (team !== undefined) team.times = []
   }
 
   /** The lease that a task had before the commit. */
@@ -218,19 +237,30 @@ export class StructureAudit {
   }
 
   /** 14.1: each child that went back was started again by its supervisor, once, and those that its strategy names were stopped with it. */
-  #restarts(tasks: ReadonlyMap<number, Followed>, { back, restarts, leases }: Happened): void {
+  #restarts(tasks: ReadonlyMap<number, Followed>, { back, restarts, passed, leases }: Happened): void {
     const due = restarts.map(({ team, it }) => `${team} ${it.child}`)
     for (const { task, by, reason } of back) {
-      const parent = tasks.get(task)?.row.parent ?? 0
-      const id = this.#teams.get(parent)?.children.get(task)?.id
-      if (by !== this.#idOf(parent))
-        this.#violated('14.1', `task ${task} was restarted by ${by}, not by ${parent}`)
+      const seat = this.#seatBelow(tasks, task, by)
+      if (seat === undefined) {
+        this.#violated('14.1', `task ${task} was restarted by ${by}, which is not above it`)
+        continue
+      }
+      const { team, id, between } = seat
       if (reason === 'restarted') {
-        const isNamed = restarts.some(({ team, it }) => team === parent && it.stopped.includes(id ?? ''))
+        const isNamed = restarts.some(
+          ({ team: other, it }) =>
+            other === team && (it.stopped.includes(id) || (between.length > 0 && it.child === id)),
+        )
         if (!isNamed) this.#violated('14.1', `task ${task} was stopped, and no restart says so`)
         continue
       }
-      const place = due.indexOf(`${parent} ${id}`)
+      for (const lower of between)
+        if (!passed.some((it) => it.team === lower && it.to === by))
+          this.#violated(
+            '14.2',
+            `task ${task} was restarted by ${by}, and ${lower} between them did not give up`,
+          )
+      const place = due.indexOf(`${team} ${id}`)
       if (place === -1)
         this.#violated('14.1', `task ${task} was started again, and its supervisor does not know`)
       else due.splice(place, 1)
@@ -238,6 +268,23 @@ export class StructureAudit {
     for (const name of due)
       this.#violated('14.1', `the supervisor and child ${name} restarted, and nothing came back`)
     for (const { team, seq, it } of restarts) this.#stops(tasks, team, seq, it, leases)
+  }
+
+  /** The child of a supervisor, by its id, that a task is or is below; and the supervisors between them. */
+  #seatBelow(
+    tasks: ReadonlyMap<number, Followed>,
+    task: number,
+    by: string,
+  ): { readonly team: number; readonly id: string; readonly between: readonly number[] } | undefined {
+    const between: number[] = []
+    for (let below = task; ;) {
+      const team = tasks.get(below)?.row.parent ?? undefined
+      const id = team === undefined ? undefined : this.#teams.get(team)?.children.get(below)?.id
+      if (team === undefined || id === undefined) return undefined
+      if (this.#idOf(team) === by) return { team, id, between }
+      between.push(team)
+      below = team
+    }
   }
 
   #stops(
@@ -276,15 +323,21 @@ export class StructureAudit {
 
   /** 14.2: a supervisor loses no child that it is to start again, unless it has done that too often or that does not mend it: then it fails. */
   #ends(tasks: ReadonlyMap<number, Followed>, { failed }: Happened): void {
-    const isHopeless = (kind: string) => kind === 'budget_exceeded' || kind === 'not_approved'
+    const kinds = new Map(failed.map(({ task, kind }) => [task, kind]))
+    // A supervisor that lost such a child is not mended by another try either.
+    const isHopeless = (task: number): boolean => {
+      const kind = kinds.get(task)
+      if (kind !== 'escalated') return kind === 'budget_exceeded' || kind === 'not_approved'
+      return [...(this.#teams.get(task)?.children.keys() ?? [])].some((child) => isHopeless(child))
+    }
     const lost = new Set<number>()
-    for (const { task, kind, at } of failed) {
+    for (const { task, at } of failed) {
       const parent = tasks.get(task)?.row.parent ?? 0
       const team = this.#teams.get(parent)
       if (team?.children.get(task)?.restart !== 'transient') continue
       lost.add(parent)
       const count = team.times.filter((then) => at <= then + supervisorTerms.periodMs).length
-      if (count < supervisorTerms.maxRestarts && !isHopeless(kind))
+      if (count < supervisorTerms.maxRestarts && !isHopeless(task))
         this.#violated(
           '14.2',
           `task ${task} failed after ${count} restarts of ${supervisorTerms.maxRestarts}`,
@@ -455,5 +508,5 @@ export class StructureAudit {
 }
 
 function nothingYet(): Happened {
-  return { back: [], restarts: [], failed: [], leases: new Map() }
+  return { back: [], restarts: [], passed: [], failed: [], leases: new Map() }
 }

@@ -62,8 +62,20 @@ export interface PipelineProgram extends Program {
   readonly throws: readonly string[]
 }
 
-function supervisorType(strategy: (typeof supervisionStrategies)[number]): string {
+type Strategy = (typeof supervisionStrategies)[number]
+
+function supervisorType(strategy: Strategy): string {
   return `team ${strategy}`
+}
+
+/** One whose second child is a supervisor itself, of the next strategy. */
+function upperType(strategy: Strategy): string {
+  return `team ${strategy} of teams`
+}
+
+function lowerStrategy(strategy: Strategy): Strategy {
+  const { length } = supervisionStrategies
+  return supervisionStrategies[(supervisionStrategies.indexOf(strategy) + 1) % length] ?? strategy
 }
 const PIPELINE = 'line'
 
@@ -90,10 +102,17 @@ export function drawSupervisor(
     const attempts = random.pick([0, 0, MAX_ATTEMPTS, MAX_ATTEMPTS + 1, MAX_ATTEMPTS + 2, 100])
     return attempts === 0 ? program : { ...program, calls: [...program.calls, { call: 'throw', attempts }] }
   }
-  return {
-    type: supervisorType(random.pick(supervisionStrategies)),
-    program: { name, calls: [], children: childIds.map(child) },
-  }
+  const team = (of: string): SupervisorProgram => ({
+    name: of,
+    calls: [],
+    children: childIds.map((id) => child(`${of === name ? '' : 'second/'}${id}`)),
+  })
+  const strategy = random.pick(supervisionStrategies)
+  const program = team(name)
+  if (random.int(2) === 0) return { type: supervisorType(strategy), program }
+  const [first, , last] = program.children
+  const children = [first, team(`${name}/second`), last] as readonly Program[]
+  return { type: upperType(strategy), program: { ...program, children } }
 }
 
 export function drawPipeline(random: SeededRandom, name: string): { type: string; program: PipelineProgram } {
@@ -115,23 +134,38 @@ export function structuredTasks(
 }
 
 function teams(program: TaskDefinition): TaskDefinition[] {
-  return supervisionStrategies.map((strategy) => {
-    const children = childIds.map((id, place) => [
-      id,
-      {
-        task: program,
-        restart: restartOf[id],
-        input: (given: SupervisorProgram) => given.children[place],
-      },
-    ])
-    return defineSupervisor({
-      type: supervisorType(strategy),
-      input: z.custom<SupervisorProgram>(),
+  const lower = new Map(
+    supervisionStrategies.map((strategy) => [
       strategy,
-      ...supervisorTerms,
-      children: Object.fromEntries(children) as never,
-    }) as TaskDefinition
-  })
+      teamOf(supervisorType(strategy), strategy, [program]),
+    ]),
+  )
+  const upper = supervisionStrategies.map((strategy) =>
+    teamOf(upperType(strategy), strategy, [program, lower.get(lowerStrategy(strategy)) ?? program]),
+  )
+  return [...lower.values(), ...upper]
+}
+
+function teamOf(
+  type: string,
+  strategy: Strategy,
+  [program, second = program]: readonly [program: TaskDefinition, second?: TaskDefinition],
+): TaskDefinition {
+  const children = childIds.map((id, place) => [
+    id,
+    {
+      task: id === 'second' ? second : program,
+      restart: restartOf[id],
+      input: (given: SupervisorProgram) => given.children[place],
+    },
+  ])
+  return defineSupervisor({
+    type,
+    input: z.custom<SupervisorProgram>(),
+    strategy,
+    ...supervisorTerms,
+    children: Object.fromEntries(children) as never,
+  }) as TaskDefinition
 }
 
 /** Fewer than a batch or two: stages wait for each other. */

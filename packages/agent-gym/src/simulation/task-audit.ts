@@ -129,7 +129,7 @@ export class TaskAudit {
       paid: 0,
       isBudgeted: false,
       leasedAt: 0,
-      ...(stream?.type.startsWith('team ') === true ? { strategy: stream.type.slice('team '.length) } : {}),
+      ...(stream?.type.startsWith('team ') === true ? { strategy: stream.type.split(' ')[1] ?? '' } : {}),
     }
     const walk: Walk = { ...found.row, before: found.row.lease, isFresh: false }
     for (const event of events) {
