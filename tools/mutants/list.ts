@@ -864,6 +864,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/supervision/otp.test.ts', 'a model of OTP'],
   },
   {
+    name: '14.2 the fork of a supervisor gives the results of the children of its source',
+    file: `${runtime}supervision/define-supervisor.ts`,
+    edits: [['`results of ${taskId} and after`', "`results of ${taskId === '' ? 'none' : 'all'}`"]],
+    killedBy: ['packages/agent-runtime/test/supervision/supervision.test.ts', 'when they are forked'],
+  },
+  {
     name: '11.10 the parts of all resources count, and not the largest',
     file: `${core}share/dominant.ts`,
     edits: [['most = Math.max(most, amount / ', 'most += (amount / ']],

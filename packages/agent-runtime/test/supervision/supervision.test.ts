@@ -259,6 +259,24 @@ describe('supervisors', () => {
     expect(await it.result(receipt)).toEqual({ sum: 4, others: {} })
   })
 
+  test('14.2 give the results of their own children when they are forked', async () => {
+    const who = defineTask({ type: 'who', input: z.undefined() }, (ctx) => ctx.taskId)
+    const team = defineSupervisor({
+      type: 'team',
+      input: z.null(),
+      results: true,
+      children: { a: { task: who } },
+    })
+    await using it = await createTestRuntime({ tasks: [team, who] })
+    const { runtime } = it
+    const receipt = await runtime.submit(team, null)
+    const first = await it.result(receipt)
+    const fork = await runtime.fork(receipt)
+    const second = await it.result(fork)
+    expect(second).toEqual({ a: (await runtime.supervisors.which(fork)).children[0]?.taskId })
+    expect(second).not.toEqual(first)
+  })
+
   test('14.2 give the same results after a crash at any commit', async () => {
     const flaky = defineTask({ type: 'flaky', input: z.number() }, async (ctx, fails) => {
       const given = await ctx.step('once', () => fails * 10)
