@@ -1047,6 +1047,35 @@ export const mutants: readonly Mutant[] = [
     killedBy: coreTest('store/series', 'no attempt that is repeated'),
   },
   {
+    name: 'a series counts runs where retention has deleted some, and not the samples',
+    file: `${core}series/merged.ts`,
+    edits: [['isCovered || from < reached', 'from < reached']],
+    killedBy: coreTest('series/samples', 'where runs were deleted'),
+  },
+  {
+    name: 'samples of a minute are kept for as long as those of an hour',
+    file: `${core}series/sample.ts`,
+    edits: [['[MINUTE_MS, 24 * HOUR_MS]', '[MINUTE_MS, 30 * 24 * HOUR_MS]']],
+    killedBy: conformance('records', 'samples of a minute are kept'),
+  },
+  {
+    name: 'samples are not kept where nothing else has changed',
+    file: `${core}transition/working-set.ts`,
+    edits: [['      this.samples.length > 0 ||\n', '']],
+    killedBy: conformance('records', 'samples take the place'),
+  },
+  {
+    name: '13.2 a stage that was canceled in its slot goes on waiting',
+    file: `${runtime}durable/pipeline/stage-call.ts`,
+    edits: [
+      [
+        '    if (this.#scope.closedBy !== undefined) return this.refuse()\n    const { wait, position }',
+        '    const { wait, position }',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime/test/pipeline/pipeline.test.ts', 'keep their slot'],
+  },
+  {
     name: 'a series takes a run that a later one followed for the last of its task',
     file: `${persistence}views/series.ts`,
     edits: [

@@ -129,7 +129,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
           'the token is bound to a client, and a worker runs the tasks of all clients',
         )
       if (host === undefined || options.readOnly === true)
-        throw refusal('no_such_route', 'this server takes no remote workers (the option remoteWorkers)')
+        throw refusal('no_remote_workers', 'this server takes no remote workers (the option remoteWorkers)')
       host.assertRoom()
       return (connection) => host.accept(connection, caller)
     },

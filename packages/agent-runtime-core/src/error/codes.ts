@@ -61,6 +61,18 @@ export const errorCodes = {
     remedy: 'Name the type under publishes of the stage, or correct the name.',
     retryable: false,
   },
+  line_refused: {
+    meaning: "The server does not let a process on a worker's line do this.",
+    remedy:
+      'Give it a token with the scope and the task types that the message names, or make the call in a process with the database.',
+    retryable: false,
+  },
+  line_protocol: {
+    meaning: "A process sent something that the protocol of workers' lines does not have.",
+    remedy:
+      'Run the same version of @ku0/agent-runtime on both sides; send less at once where the message names a size.',
+    retryable: false,
+  },
   idempotency_conflict: {
     meaning: 'The idempotency key was used before, with another type or input.',
     remedy: 'Use a new key for new work.',

@@ -27,6 +27,16 @@ export const serverCodes = {
     remedy: 'See /api/v1/openapi.json for its paths.',
     status: 404,
   },
+  no_such_connection: {
+    meaning: "The connection of a worker's line is over, or frames of it are missing.",
+    remedy: 'Open another one with POST /api/v1/line/connections: the worker goes on with its leases.',
+    status: 404,
+  },
+  no_remote_workers: {
+    meaning: 'The server takes no remote workers.',
+    remedy: 'Start it with agent-runtime serve, or give createServer the option remoteWorkers.',
+    status: 404,
+  },
   no_such_worker: {
     meaning: 'No worker of this token has this id, or it was silent for too long.',
     remedy: 'Register again with POST /api/v1/workers.',
@@ -71,6 +81,8 @@ export function statusOf(code: ErrorCode): number {
 
 const byCode: Partial<Record<ErrorCode, number>> = {
   invalid_argument: 400,
+  line_protocol: 400,
+  line_refused: 403,
   invalid_config: 400,
   invalid_encoding: 400,
   step_not_serializable: 400,

@@ -1,6 +1,7 @@
 import { parseJson } from '@ku0/agent-runtime-core'
 import type { UpFrame } from '@ku0/agent-runtime-persistence/lines'
 import { z } from 'zod'
+import { wrongFrame } from './refusals.ts'
 
 const id = z.string().min(1).max(255)
 const count = z.int().min(0)
@@ -55,11 +56,11 @@ const otherHello = z.looseObject({ hello: z.looseObject({ version: z.int() }) })
 /** Reads a frame; throws for one that is none. */
 export function readFrame(text: string, maxBytes: number): UpFrame {
   if (Buffer.byteLength(text) > maxBytes)
-    throw new Error(`a frame is larger than ${maxBytes} bytes (maxLineFrameBytes)`)
+    throw wrongFrame(`a frame is larger than ${maxBytes} bytes (maxLineFrameBytes)`)
   const given: unknown = parseJson(text)
   const { success, data, error } = frames.safeParse(given)
   if (success) return data as unknown as UpFrame
   const other = otherHello.safeParse(given)
   if (other.success) return other.data as unknown as UpFrame
-  throw new Error(`a frame is not what the protocol says: ${z.prettifyError(error).slice(0, 500)}`)
+  throw wrongFrame(`a frame is not what the protocol says: ${z.prettifyError(error).slice(0, 500)}`)
 }

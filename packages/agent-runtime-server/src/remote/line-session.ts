@@ -25,7 +25,7 @@ import { OwnWork } from './own-work.ts'
 import { assertReadAllowed, assertWriteAllowed } from './permission.ts'
 import { reconcile } from './reconcile.ts'
 import { leaseOf } from './rights.ts'
-import { told, wrongVersion } from './refusals.ts'
+import { told, wrongFrame, wrongVersion } from './refusals.ts'
 import { TurnBox } from './turn-box.ts'
 
 /** One process on one connection. */
@@ -72,7 +72,7 @@ export class LineSession implements LineEnd, SessionEnd {
     try {
       const frame = readFrame(text, this.#host.limits.maxLineFrameBytes)
       if ('hello' in frame) void this.#greet(frame.hello).catch((error: unknown) => this.refuse(error, false))
-      else if (!this.isIn) this.refuse(new Error('the first frame has to be a greeting'), true)
+      else if (!this.isIn) this.refuse(wrongFrame('the first frame has to be a greeting'), true)
       else {
         this.#acked = Math.max(this.#acked, frame.acked)
         for (const message of frame.messages) this.#do(message)
@@ -159,7 +159,7 @@ export class LineSession implements LineEnd, SessionEnd {
   }
 
   async #greet(hello: Hello): Promise<void> {
-    if (this.name !== undefined) throw new Error('a connection is greeted once')
+    if (this.name !== undefined) throw wrongFrame('a connection is greeted once')
     if (hello.version !== LINE_VERSION) {
       this.refuse(wrongVersion(hello.version), true)
       return

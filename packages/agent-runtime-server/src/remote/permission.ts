@@ -11,7 +11,7 @@ export function assertWriteAllowed({ caller, work }: SessionEnd, host: HostEnd, 
   const right = writeRights[kind]
   if (right === 'never')
     throw new RuntimeError(
-      'invalid_argument',
+      'line_refused',
       'a lease that its caller holds needs a process with the database: leases of callers are not kept over a line',
     )
   if (right === 'lease') {
@@ -24,7 +24,7 @@ export function assertWriteAllowed({ caller, work }: SessionEnd, host: HostEnd, 
   if (operation.kind === 'submit') for (const { type } of operation.tasks) assertType(caller, type)
   else if (caller.types !== undefined && right !== 'submit')
     throw new RuntimeError(
-      'invalid_argument',
+      'line_refused',
       `the write ${kind} is about the whole store, and this token is bound to task types`,
     )
 }
@@ -42,7 +42,7 @@ function assertWorkers(caller: Caller, work: SessionEnd['work'], host: HostEnd, 
 function assertType({ types }: Caller, type: string): void {
   if (types === undefined || types.has(type) || type.startsWith(RESERVED)) return
   throw new RuntimeError(
-    'invalid_argument',
+    'line_refused',
     `this token is bound to the task types ${[...types].join(', ')}, and ${type} is none of them`,
   )
 }

@@ -47,7 +47,7 @@ export class PolledConnection {
   async take(frames: readonly string[], from: number): Promise<void> {
     this.#stay()
     if (from > this.#taken)
-      throw refusal('no_such_route', 'frames of this connection are missing; open another one')
+      throw refusal('no_such_connection', 'frames of this connection are missing; open another one')
     for (const frame of frames.slice(this.#taken - from)) {
       this.#taken += 1
       this.#end.heard(frame)
@@ -138,5 +138,5 @@ export class PolledConnections {
 }
 
 function gone() {
-  return refusal('no_such_route', 'this connection is over; open another one')
+  return refusal('no_such_connection', 'this connection is over; open another one')
 }

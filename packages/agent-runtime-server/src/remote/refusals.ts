@@ -3,14 +3,16 @@ import { LINE_VERSION } from '@ku0/agent-runtime-persistence/lines'
 
 /** The calls that a token does not allow over a line. */
 export function notAllowed(what: string, scope: string): RuntimeError {
-  return new RuntimeError(
-    'invalid_argument',
-    `${what} needs a token with the scope ${scope}; this one lacks it`,
-  )
+  return new RuntimeError('line_refused', `${what} needs a token with the scope ${scope}; this one lacks it`)
 }
 
 export function notOwn(what: string): RuntimeError {
-  return new RuntimeError('invalid_argument', `${what}, and a line may only use its own`)
+  return new RuntimeError('line_refused', `${what}, and a line may only use its own`)
+}
+
+/** A frame that the protocol does not have, or not there. */
+export function wrongFrame(message: string): RuntimeError {
+  return new RuntimeError('line_protocol', message)
 }
 
 /** A connection that speaks another version. */

@@ -94,7 +94,7 @@ export const receiveFrames = endpoint({
 /** Without a store that has lines there is nothing to connect to. */
 function linesOf(serving: Serving) {
   if (serving.remote === undefined)
-    throw refusal('no_such_route', 'this server takes no remote workers (the option remoteWorkers)')
+    throw refusal('no_remote_workers', 'this server takes no remote workers (the option remoteWorkers)')
   return serving.remote
 }
 

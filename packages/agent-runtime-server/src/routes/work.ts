@@ -158,7 +158,7 @@ export function plain(record: object, status = 200) {
 /** Without a store that has lines there is no work; and work is given by task type, whoever submitted it. */
 export function remoteOf(serving: Serving, caller: Caller): NonNullable<Serving['remote']> {
   if (serving.remote === undefined)
-    throw refusal('no_such_route', 'this server takes no remote workers (the option remoteWorkers)')
+    throw refusal('no_remote_workers', 'this server takes no remote workers (the option remoteWorkers)')
   if (caller.client !== undefined)
     throw refusal('forbidden', 'the token is bound to a client, and a worker runs the tasks of all clients')
   return serving.remote

@@ -194,7 +194,7 @@ describe('a worker that speaks in requests', () => {
       [404, 'no_such_worker'],
       [409, 'lease_lost'],
       [404, 'no_such_worker'],
-      [400, 'invalid_argument'],
+      [403, 'line_refused'],
       [409, 'lease_lost'],
       [400, 'invalid_argument'],
       [400, 'invalid_argument'],
