@@ -65,7 +65,8 @@ export function fairShares({ rule, timed, expect }: Suite): void {
   rule(
     '11.10 the client with the least dominant share is next: three tasks of A, two of B, and each end counts',
     async (scene) => {
-      for (const of of ['A', 'B'] as const) await submit(scene, of.repeat(6), { model: 'm', ...amounts[of] })
+      for (const name of ['A', 'B'] as const)
+        await submit(scene, name.repeat(6), { model: 'm', ...amounts[name] })
       await scene.worker('w', 5)
       const claims = []
       while (await scene.hasClaim()) claims.push(await scene.claim())
