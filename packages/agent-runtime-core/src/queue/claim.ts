@@ -1,5 +1,6 @@
 import { type Candidate, decidePlacement, isEligible } from './placement.ts'
-import { decideOrder, type Head } from './order.ts'
+import { Heads } from './heads.ts'
+import type { Head } from './order.ts'
 import { isPaused } from './pause.ts'
 import { decidePreemption } from './preemption.ts'
 import { agedRank } from '../share/fairness.ts'
@@ -28,6 +29,12 @@ export interface Grant {
   readonly task: TaskRow
   readonly lease: LeaseRow
   readonly workerId: string
+}
+
+/** Streams that go by one order: those whose heads are known, and those that have to be asked. */
+interface Line {
+  readonly without: StreamRow[]
+  readonly heads: Heads<Head & Found>
 }
 
 /**
@@ -72,9 +79,9 @@ export class ClaimRound {
 
   /** The streams whose heads must be loaded before it can go on; undefined when the round is over. */
   run(): readonly number[] | undefined {
-    const byLane = this.ws.shares === undefined ? this.openStreams() : noStreams
+    const lines = this.ws.shares === undefined ? this.lines() : noLines
     while (this.workers.some((worker) => this.mayTake(worker))) {
-      const next = this.next(byLane)
+      const next = this.next(lines)
       if (next === undefined) break
       if ('unknown' in next) return next.unknown
       this.start(next.task, next.row)
@@ -83,41 +90,48 @@ export class ClaimRound {
     return undefined
   }
 
-  /** The head that comes next, or the streams of which a head must be known first. */
-  private next(byLane: readonly (readonly StreamRow[])[]): Next | undefined {
+  /** The head that comes next, or the streams of which a head must be known first. The caller starts the head that it gets. */
+  private next(lines: readonly Line[]): Next | undefined {
     if (this.byShares !== undefined) return this.byShares.next()
-    if (this.ws.config.agingMs !== undefined) return this.nextByAge(byLane.flat(), this.ws.config.agingMs)
-    for (const streams of byLane) {
-      const heads: (Head & Found)[] = []
-      const unknown: number[] = []
-      for (const row of streams) {
-        const { id: stream, laneRank } = row
-        if (this.blocked.has(stream) || this.ws.stream(stream).depth === 0) continue
-        const task = this.head(stream)
-        if (task === 'unknown') unknown.push(stream)
-        else if (task !== undefined) heads.push({ stream, laneRank, sequence: task.id, task, row })
-      }
+    for (const line of lines) {
+      const unknown = this.fill(line)
       if (unknown.length > 0) return { unknown }
-      const first = decideOrder(heads)
-      if (first !== undefined) return first
+      for (let first = line.heads.first; first !== undefined; first = line.heads.first) {
+        line.heads.removeFirst()
+        if (this.isRunnable(first.task)) {
+          line.without.push(first.row)
+          return first
+        }
+        // Grants only take room away: what may not start now may not in this round.
+        this.blocked.add(first.stream)
+      }
     }
     return undefined
   }
 
-  /** Where waiting lifts tasks all lanes are looked at together. Source: `docs/semantics.md` C5. */
-  private nextByAge(streams: readonly StreamRow[], agingMs: number): Next | undefined {
-    const heads: (Head & Found)[] = []
+  /** Gives the streams of a line their heads. Returns those whose head is not known. */
+  private fill(line: Line): readonly number[] {
     const unknown: number[] = []
-    for (const row of streams) {
-      if (this.blocked.has(row.id) || this.ws.stream(row.id).depth === 0) continue
-      const task = this.head(row.id)
-      if (task === 'unknown') unknown.push(row.id)
+    const { agingMs } = this.ws.config
+    for (const row of line.without.splice(0)) {
+      const { id: stream, laneRank } = row
+      if (this.blocked.has(stream) || this.ws.stream(stream).depth === 0) continue
+      const task = this.first(stream)
+      if (task === 'unknown') unknown.push(stream)
       else if (task !== undefined) {
-        const rank = agedRank(row.laneRank, this.ws.now.at - task.queuedAt, agingMs)
-        heads.push({ stream: row.id, laneRank: rank, sequence: task.id, task, row })
+        const rank =
+          agingMs === undefined ? laneRank : agedRank(laneRank, this.ws.now.at - task.queuedAt, agingMs)
+        line.heads.add({ stream, laneRank: rank, sequence: task.id, task, row })
       }
     }
-    return unknown.length > 0 ? { unknown } : decideOrder(heads)
+    return unknown
+  }
+
+  /** The streams of each lane. Where waiting lifts tasks, those of all lanes are looked at together. Source: `docs/semantics.md` C5. */
+  private lines(): readonly Line[] {
+    const byLane = this.openStreams()
+    const lines = this.ws.config.agingMs === undefined ? byLane : [byLane.flat()]
+    return lines.map((without) => ({ without, heads: new Heads() }))
   }
 
   /**
@@ -196,8 +210,16 @@ export class ClaimRound {
     return byLane
   }
 
-  /** The first task of a stream that may run; a stream whose head may not is passed over for this round, in place. */
+  /** The first task of a stream if it may run; a stream whose head may not is passed over for this round, in place. */
   private head(stream: number): TaskRow | 'unknown' | undefined {
+    const task = this.first(stream)
+    if (task === undefined || task === 'unknown' || this.isRunnable(task)) return task
+    this.blocked.add(stream)
+    return undefined
+  }
+
+  /** The first queued task of a stream that was not given away in this round. */
+  private first(stream: number): TaskRow | 'unknown' | undefined {
     const { ws } = this
     const loaded = ws.base.heads.get(stream)
     if (loaded === undefined && ws.base.streams.has(stream)) return 'unknown'
@@ -208,9 +230,7 @@ export class ClaimRound {
       const task = ws.tasks.changed.get(row.id) ?? row
       if (!this.isQueuedIn(stream, task)) continue
       ws.taken.set(stream, taken)
-      if (this.isRunnable(task)) return task
-      this.blocked.add(stream)
-      return undefined
+      return task
     }
     ws.taken.set(stream, taken)
     return loaded === undefined || loaded.complete ? undefined : 'unknown'
@@ -329,7 +349,7 @@ export class ClaimRound {
 
 /** A task that needs no tokens: what has no room for it has none for any. */
 const anyTask = { fence: 0, tokens: 0 } as const
-const noStreams: readonly (readonly StreamRow[])[] = []
+const noLines: readonly Line[] = []
 
 /** Loaded heads and tasks queued since, in order of submission; what lies beyond the loaded stretch is left for later. */
 export function mergeHeads(
