@@ -1049,7 +1049,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a series counts runs where retention has deleted some, and not the samples',
     file: `${core}series/merged.ts`,
-    edits: [['isCovered || from < reached', 'from < reached']],
+    edits: [['isCovered || isPartly ? countsOf', 'isPartly ? countsOf']],
     killedBy: coreTest('series/samples', 'where runs were deleted'),
   },
   {

@@ -6,7 +6,7 @@ import {
   type SeriesPoint,
   type SeriesRun,
 } from '../store/series.ts'
-import { type Lane, lanes } from '../task/lane.ts'
+import type { Lane } from '../task/lane.ts'
 import { addWaits, MINUTE_MS, type Sample, waitBelow } from './sample.ts'
 
 /** The past as a store knows it. */
@@ -36,7 +36,8 @@ export function mergedSeries({ runs, isPruned, samples }: Past, filter: SeriesFi
   const first = Math.min(...samples.map(({ at, stepMs }) => at - stepMs))
   if (samples.length === 0 || (!isPruned && reached <= begin)) {
     const series = seriesOf(runs, filter, now)
-    return { ...series, points: series.points.map((point) => withDepth(point, series.stepMs, own, samples)) }
+    const depths = depthsOf(own, samples)
+    return { ...series, points: series.points.map((point) => withDepth(point, series.stepMs, depths)) }
   }
   const sampleMs = Math.max(...samples.map(({ stepMs }) => stepMs))
   const wished = Math.max(filter.stepMs ?? MINUTE_MS, windowMs / MOST_STEPS)
@@ -45,13 +46,17 @@ export function mergedSeries({ runs, isPruned, samples }: Past, filter: SeriesFi
   const aligned = { ...filter, stepMs, windowMs: end - Math.floor(begin / stepMs) * stepMs }
   const series = seriesOf(runs, aligned, end, first)
   const known = new Set(samples.filter(({ type }) => type === '').map(({ at }) => at))
-  const points = series.points.map((point): SeriesPoint => {
+  const depths = depthsOf(own, samples)
+  const points = series.points.flatMap((point): readonly SeriesPoint[] => {
     const from = point.at - stepMs
     const isCovered = Array.from({ length: stepMs / sampleMs }, (_, at) => from + (at + 1) * sampleMs).every(
       (at) => known.has(at),
     )
-    const counted = isCovered || from < reached ? countsOf(own, from, point.at) : undefined
-    return withDepth({ ...point, ...counted, at: Math.min(point.at, now) }, point.at - from, own, samples)
+    const isPartly = from < reached
+    // A step of which little is known would look like a dip.
+    if (!isCovered && isPartly && !samples.some(({ at }) => at > from && at <= point.at)) return []
+    const counted = isCovered || isPartly ? countsOf(own, from, point.at) : undefined
+    return [withDepth({ ...point, ...counted, at: Math.min(point.at, now) }, stepMs, depths)]
   })
   return { stepMs, points }
 }
@@ -73,19 +78,29 @@ function countsOf(samples: readonly Sample[], from: number, to: number): Omit<Se
   }
 }
 
-/** A step with what was queued at its last sample: nothing of a type or lane that this sample does not name. */
-function withDepth(
-  point: SeriesPoint,
-  stepMs: number,
-  own: readonly Sample[],
-  all: readonly Sample[],
-): SeriesPoint {
-  const isIn = (it: Sample) => it.at > point.at - Math.max(stepMs, it.stepMs) && it.at <= point.at
-  const last = Math.max(...all.filter((it) => isIn(it) && it.queued !== undefined).map(({ at }) => at))
-  if (last === -Infinity) return point
-  const queued = Object.fromEntries(lanes.map((lane) => [lane, 0])) as Record<Lane, number>
-  for (const sample of own) if (sample.at === last) queued[sample.lane] += sample.queued ?? 0
-  return { ...point, queued }
+/** The depth of each lane at the times at which somebody looked, the last time first: nothing of a type or lane that was not there. */
+function depthsOf(own: readonly Sample[], all: readonly Sample[]): readonly DepthAt[] {
+  const depths = new Map<number, DepthAt>()
+  for (const { at, stepMs, queued } of all)
+    if (queued !== undefined && !depths.has(at))
+      depths.set(at, { at, stepMs, queued: { interactive: 0, normal: 0, batch: 0 } })
+  for (const { at, lane, queued = 0 } of own) {
+    const depth = depths.get(at)
+    if (depth !== undefined) depth.queued[lane] += queued
+  }
+  return [...depths.values()].toSorted((a, b) => b.at - a.at)
+}
+
+interface DepthAt extends Pick<Sample, 'at' | 'stepMs'> {
+  readonly queued: Record<Lane, number>
+}
+
+/** A step with what was queued at its last sample. */
+function withDepth(point: SeriesPoint, stepMs: number, depths: readonly DepthAt[]): SeriesPoint {
+  const last = depths.find(({ at }) => at <= point.at)
+  return last === undefined || last.at <= point.at - Math.max(stepMs, last.stepMs)
+    ? point
+    : { ...point, queued: last.queued }
 }
 
 const MOST_STEPS = 1_000
