@@ -120,7 +120,8 @@ function prepare(db: Database) {
     'UPDATE task SET state = 1, lease = ?, fence = 1, seq = 2, tail = ?, started_at = ? WHERE id = ?',
   )
   const grant = db.prepare(
-    'INSERT INTO lease VALUES (?, ?, 1, 1, 1, 1, 0, ?, ?, ?, NULL, NULL, NULL, NULL, NULL, NULL, NULL)',
+    `INSERT INTO lease (id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at)
+      VALUES (?, ?, 1, 1, 1, 1, 0, ?, ?, ?)`,
   )
   const finish = db.prepare(
     'UPDATE task SET state = 3, lease = NULL, seq = ?, steps = ?, tail = ?, finished_at = ? WHERE id = ?',

@@ -307,7 +307,10 @@ describe('shares', () => {
         hasQuotas
           ? settings.map((it) => ({ ...it, keying: 'dispatch', placement: 'floor' }))
           : dominant === undefined
-            ? settings
+            ? isShared
+              ? // A parked client counts as held back, and how far it went on meanwhile only the process knows whose round passed it over.
+                settings.map((it) => ({ ...it, outOfCredits: 'run' }))
+              : settings
             : settings.map((it) => ({ ...it, keying: 'dispatch', outOfCredits: 'run', dominant })),
         aging,
         fc.array(move, { minLength: 30, maxLength: 120 }),
