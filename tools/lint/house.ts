@@ -110,6 +110,7 @@ export const foldersBelow: Readonly<
     ['agents', ['api', 'terms']],
     ['composition', ['api', 'terms']],
     ['gateway', ['api', 'terms']],
+    ['market', ['api', 'terms', 'client', 'durable', 'graph', 'agents']],
   ],
 }
 

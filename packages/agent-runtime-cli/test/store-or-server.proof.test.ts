@@ -41,6 +41,7 @@ const calls: readonly (readonly string[])[] = [
   ['pause'],
   ['resume', '--type', 'nobodys'],
   ['stats'],
+  ['pipelines'],
   ['check'],
   ['approvals'],
   ['approvals', 'approve', 'asks:3', '--by', 'eve', '--value', '"another text"'],

@@ -121,6 +121,11 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   aheadByShares: [stream, listOf(stream), map, values('dispatch', 'enqueue')],
   assertMove: [state, state],
   canMove: [state, state],
+  mergedSeries: [
+    values({ runs: [], isPruned: false, samples: [] }),
+    values({}, { type: 'a' }, { windowMs: 1_000 }),
+    values(0, 1_000_000),
+  ],
   canMoveLease: [leaseState, leaseState],
   describeDivergence: [
     fields(

@@ -304,7 +304,12 @@ const MAX_SEQ_OF_JOB = 100
 
 function recordedIn(data: string | undefined) {
   if (data === undefined) return undefined
-  return marketStageIn((JSON.parse(data) as EventData['step.completed']).key)
+  try {
+    return marketStageIn((JSON.parse(data) as EventData['step.completed']).key)
+  } catch {
+    // Somebody edited it: the reason why the task is parked says so.
+    return undefined
+  }
 }
 
 function childWaitsFor(queue: QueueView, child: TaskRow): QueueReason | WaitReason | undefined {

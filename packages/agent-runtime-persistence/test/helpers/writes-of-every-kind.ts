@@ -527,7 +527,8 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
     } as const
     return { write, answer: { fenced: 'ok', as: 'received' } }
   },
-  sample: async () => {
+  sample: async (scene) => {
+    await scene.running()
     const counts = { running: 1, started: 2, completed: 1, failed: 0, waits: [1, 1] }
     const step = { stepMs: 60_000, at: 120_000, type: 'x', lane: 'batch', queued: 3 } as const
     return { write: { kind: 'sample', samples: [{ ...step, ...counts }] }, answer: { kept: 1 } }

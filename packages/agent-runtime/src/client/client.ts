@@ -11,6 +11,7 @@ import {
   type StoreStats,
   type TypeSettings,
   type ValueCodec,
+  RuntimeError,
 } from '@ku0/agent-runtime-core'
 import type { Approvals } from '../api/approvals.ts'
 import type { Budgets } from '../api/budgets.ts'
@@ -125,6 +126,7 @@ export class StoreClient implements Client {
   protected readonly deadlines: Deadlines
   protected readonly lifetime: Lifetime
   readonly #deps: ClientDeps
+  readonly #keepers = new Set<Disposable>()
   readonly #store: ExecutionStore
   readonly #listening: Disposable
   readonly #said = new SaidOnce()
@@ -402,6 +404,8 @@ export class StoreClient implements Client {
   }
 
   async series(filter: SeriesFilter = {}): Promise<Reads['series']['answer']> {
+    if (filter.type !== undefined && typeof filter.type !== 'string')
+      throw new RuntimeError('invalid_argument', 'series type: the name of a task type')
     return this.read('series', { filter })
   }
 
@@ -409,7 +413,9 @@ export class StoreClient implements Client {
     this.lifetime.assertOpen()
     const { environment, log } = this.#deps
     const { clock, timers } = environment
-    return new SeriesKeeper({ store: this.#store, clock, timers, log })
+    const keeper = new SeriesKeeper({ store: this.#store, clock, timers, log })
+    this.#keepers.add(keeper)
+    return keeper
   }
 
   async workers(): Promise<Reads['workers']['answer']> {
@@ -473,6 +479,7 @@ export class StoreClient implements Client {
 
   /** Rejects everybody who waits, with the reason. */
   protected shut(why: Error): void {
+    for (const keeper of this.#keepers) keeper[Symbol.dispose]()
     this.feed.close(why)
     this.deadlines.close()
     this.#listening[Symbol.dispose]()
