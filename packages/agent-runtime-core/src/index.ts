@@ -345,6 +345,7 @@ export {
   scalarPressure,
 } from './profile/pressure.ts'
 export { aheadByLane, aheadByShares, type Asking, type QueuedStream, type Standing } from './queue/ahead.ts'
+export { Heap } from './queue/heap.ts'
 export { decideOrder, type Head } from './queue/order.ts'
 export {
   differencesAmong,

@@ -1,6 +1,6 @@
 import { type Candidate, decidePlacement, isEligible } from './placement.ts'
-import { Heads } from './heads.ts'
-import type { Head } from './order.ts'
+import { Heap } from './heap.ts'
+import { comesBefore, type Head } from './order.ts'
 import { isPaused } from './pause.ts'
 import { decidePreemption } from './preemption.ts'
 import { agedRank } from '../share/fairness.ts'
@@ -34,7 +34,7 @@ export interface Grant {
 /** Streams that go by one order: those whose heads are known, and those that have to be asked. */
 interface Line {
   readonly without: StreamRow[]
-  readonly heads: Heads<Head & Found>
+  readonly heads: Heap<Head & Found>
 }
 
 /**
@@ -131,7 +131,7 @@ export class ClaimRound {
   private lines(): readonly Line[] {
     const byLane = this.openStreams()
     const lines = this.ws.config.agingMs === undefined ? byLane : [byLane.flat()]
-    return lines.map((without) => ({ without, heads: new Heads() }))
+    return lines.map((without) => ({ without, heads: new Heap<Head & Found>(comesBefore) }))
   }
 
   /**

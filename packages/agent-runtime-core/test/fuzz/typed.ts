@@ -17,7 +17,7 @@ export const typed: readonly string[] = wordsOf(`
   isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor latestEnds
   listOf nearestTo needsAbortController nextModel nextReputation normalize orderHash orderOfHistory outlivesRejection
   pastFailure patienceKey pauseOf pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
-  runsType scalarPressure scarFadesInMs scarNow scarOf scarred seriesOf mergedSeries rolledUp samplesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
+  runsType scalarPressure scarFadesInMs scarNow scarOf scarred Heap seriesOf mergedSeries rolledUp samplesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
   supervisedIn supervisedKey supervisorKey supervisorTerms
   marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
   checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey stageKey stagePartText stageWaitIn stageWaitKey violationsText

@@ -1,4 +1,4 @@
-import { assertDelay, type Clock, MAX_ARMED_MS, type Timer, type Timers } from '@ku0/agent-runtime-core'
+import { assertDelay, type Clock, Heap, MAX_ARMED_MS, type Timer, type Timers } from '@ku0/agent-runtime-core'
 
 /**
  * A point in time at which a function is called, unless it is canceled first. Canceling twice has no effect.
@@ -16,7 +16,7 @@ export interface Deadline {
 export class Deadlines {
   readonly #clock: Clock
   readonly #timers: Timers
-  readonly #heap: Entry[] = []
+  readonly #heap = new Heap(isBefore)
   #added = 0
   #cancelled = 0
   #armed: { readonly timer: Timer; readonly at: number } | undefined
@@ -28,22 +28,21 @@ export class Deadlines {
 
   /** Number of deadlines that were neither called nor canceled. */
   get size(): number {
-    return this.#heap.length - this.#cancelled
+    return this.#heap.size - this.#cancelled
   }
 
   /** Calls `run` once, no earlier than `delayMs` from now. Throws `invalid_argument` for an invalid delay. */
   after(delayMs: number, run: () => void): Deadline {
     assertDelay(delayMs)
     const entry: Entry = { at: this.#clock.monotonic() + delayMs, order: this.#added++, run }
-    push(this.#heap, entry)
+    this.#heap.add(entry)
     this.#arm()
     return { cancel: () => this.#cancel(entry) }
   }
 
   /** Cancels all of them. */
   close(): void {
-    for (const entry of this.#heap) entry.run = undefined
-    this.#heap.length = 0
+    for (const entry of this.#heap.takeAll()) entry.run = undefined
     this.#cancelled = 0
     this.#arm()
   }
@@ -58,14 +57,13 @@ export class Deadlines {
 
   /** Keeps the heap within twice the number of live entries. */
   #sweep(): void {
-    const live = this.#heap.filter(({ run }) => run !== undefined)
-    this.#heap.length = 0
+    const live = this.#heap.takeAll().filter(({ run }) => run !== undefined)
     this.#cancelled = 0
-    for (const entry of live) push(this.#heap, entry)
+    for (const entry of live) this.#heap.add(entry)
   }
 
   #arm(): void {
-    const at = this.#heap[0]?.at
+    const at = this.#heap.first?.at
     if (this.#armed !== undefined) {
       if (at !== undefined && this.#armed.at <= at) return
       this.#armed.timer.cancel()
@@ -81,8 +79,8 @@ export class Deadlines {
     const now = this.#clock.monotonic()
     const added = this.#added
     const isDue = (entry: Entry | undefined) => entry !== undefined && entry.at <= now && entry.order < added
-    for (let next = this.#heap[0]; next !== undefined && isDue(next); next = this.#heap[0]) {
-      pop(this.#heap)
+    for (let next = this.#heap.first; next !== undefined && isDue(next); next = this.#heap.first) {
+      this.#heap.removeFirst()
       const { run } = next
       next.run = undefined
       if (run === undefined) this.#cancelled -= 1
@@ -100,33 +98,6 @@ interface Entry {
 }
 
 const MIN_SWEPT = 64
-
-function push(heap: Entry[], entry: Entry): void {
-  let index = heap.length
-  while (index > 0) {
-    const parent = (index - 1) >> 1
-    const above = heap[parent] as Entry
-    if (isBefore(above, entry)) break
-    heap[index] = above
-    index = parent
-  }
-  heap[index] = entry
-}
-
-function pop(heap: Entry[]): void {
-  const last = heap.pop()
-  if (last === undefined || heap.length === 0) return
-  let index = 0
-  for (let child = 1; child < heap.length; child = 2 * index + 1) {
-    const right = heap[child + 1]
-    if (right !== undefined && isBefore(right, heap[child] as Entry)) child += 1
-    const below = heap[child] as Entry
-    if (isBefore(last, below)) break
-    heap[index] = below
-    index = child
-  }
-  heap[index] = last
-}
 
 function isBefore(a: Entry, b: Entry): boolean {
   return a.at !== b.at ? a.at < b.at : a.order < b.order

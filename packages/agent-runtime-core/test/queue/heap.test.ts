@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Heads } from '../../src/queue/heads.ts'
+import { Heap } from '../../src/queue/heap.ts'
 import { comesBefore, type Head } from '../../src/queue/order.ts'
 
 test('3.3 the first of all heads is the one that comes before every other, whatever is added and removed', () => {
   const rank = fc.integer({ min: 0, max: 2 })
   fc.assert(
     fc.property(fc.array(fc.option(rank, { freq: 3 })), (moves) => {
-      const heads = new Heads<Head>()
+      const heads = new Heap<Head>(comesBefore)
       const left: Head[] = []
       for (const [at, laneRank] of moves.entries()) {
         if (laneRank === null) {
