@@ -16,8 +16,8 @@ function watching(path: string, mono = { now: 0 }) {
   onTestFinished(() => commits.close())
   commits.tell(true)
   const next = (act: () => void) =>
-    new Promise<void>((heard) => {
-      hear = heard
+    new Promise<'heard'>((heard) => {
+      hear = () => heard('heard')
       act()
     })
   return { commits, next }
@@ -27,18 +27,18 @@ test('a write to the anchor is heard', async () => {
   const path = join(scratchFolder(), 'it.db')
   writeFileSync(`${path}-anchor`, '')
   const { next } = watching(path)
-  await next(() => appendFileSync(`${path}-anchor`, 'x'))
-  await next(() => appendFileSync(`${path}-anchor`, 'y'))
+  expect(await next(() => appendFileSync(`${path}-anchor`, 'x'))).toBe('heard')
+  expect(await next(() => appendFileSync(`${path}-anchor`, 'y'))).toBe('heard')
 })
 
 test('an anchor that was replaced is heard, and watched again', async () => {
   const path = join(scratchFolder(), 'it.db')
   writeFileSync(`${path}-anchor`, '')
   const { commits, next } = watching(path)
-  await next(() => renameSync(`${path}-anchor`, `${path}-old`))
+  expect(await next(() => renameSync(`${path}-anchor`, `${path}-old`))).toBe('heard')
   writeFileSync(`${path}-anchor`, '')
   commits.tell(true)
-  await next(() => appendFileSync(`${path}-anchor`, 'x'))
+  expect(await next(() => appendFileSync(`${path}-anchor`, 'x'))).toBe('heard')
 })
 
 test('where there is no anchor it tries again after a second', async () => {
@@ -49,7 +49,7 @@ test('where there is no anchor it tries again after a second', async () => {
   writeFileSync(`${path}-anchor`, '')
   mono.now += 1_000
   commits.tell(true)
-  await next(() => appendFileSync(`${path}-anchor`, 'x'))
+  expect(await next(() => appendFileSync(`${path}-anchor`, 'x'))).toBe('heard')
 })
 
 test('a store looks at once, and more seldom while it finds nothing', () => {
