@@ -35,6 +35,31 @@ test('a job runs one task and ends with 0, also when there is nothing to do', sl
   })
 })
 
+test('a worker runs as many tasks at once as its capacity says, and warns of nothing', slow, async () => {
+  const store = join(scratchFolder(), 'it.db')
+  const control = new AbortController()
+  let err = ''
+  const heard = Promise.withResolvers<void>()
+  const working = runCommand(
+    ['worker', tasks, '--store', store, '--capacity', '20'],
+    {
+      variables: quiet,
+      out: (text) => text.includes('ready') && heard.resolve(),
+      err: (text) => {
+        err += text
+        if (err.includes('ready')) heard.resolve()
+      },
+    },
+    control.signal,
+  )
+  await Promise.race([heard.promise, working])
+  const known = JSON.parse((await agentOn(store)('workers', '--json')).out) as unknown
+  control.abort()
+  expect(await working).toBe(0)
+  expect(JSON.stringify(known)).toContain('"capacity":20')
+  expect(err).not.toContain('maxInFlightPerWorker')
+})
+
 test('8.6 a worker reports a stuck task', slow, async () => {
   const folder = scratchFolder()
   const store = join(folder, 'it.db')

@@ -128,7 +128,7 @@ async function readRunningOptions<Options extends WorkerProcessOptions>(
   problems.push(...[...types.values()].flatMap(moduleProblems))
   const areAll = !problems.some(({ path }) => path.startsWith('tasks'))
   problems.push(...workerProblems(workers, leastWorkers, areAll ? [...types.keys()] : undefined))
-  const parsed = await readConfig(options.config, problems)
+  const parsed = await readConfig(withRoom(options.config, capacityIn(workers)), problems)
   if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
   return {
     options,
@@ -136,6 +136,23 @@ async function readRunningOptions<Options extends WorkerProcessOptions>(
     warnings: [...parsed.warnings, ...workerWarnings(workers, parsed.config)],
     types,
   }
+}
+
+/** The most that the setting takes. */
+const MOST_IN_FLIGHT = 1_000_000_000
+
+/** The capacity that a program asks for, if it is one. */
+function capacityIn(workers: unknown): number | undefined {
+  const capacity = isRecord(workers) ? workers['capacity'] : undefined
+  return Number.isSafeInteger(capacity) ? (capacity as number) : undefined
+}
+
+/** A capacity that is asked for lifts a limit that nobody has set. Source: `docs/decisions/0060-capacity-that-is-asked-for.md`. */
+function withRoom(given: unknown, capacity: number | undefined): unknown {
+  if (capacity === undefined || capacity <= defaultConfig.maxInFlightPerWorker) return given
+  const room = { maxInFlightPerWorker: Math.min(capacity, MOST_IN_FLIGHT) }
+  if (given === undefined) return room
+  return isRecord(given) && given['maxInFlightPerWorker'] === undefined ? { ...given, ...room } : given
 }
 
 function assertRecord(given: unknown, example: string): asserts given is Readonly<Record<string, unknown>> {

@@ -10,6 +10,7 @@ import { StrictMode } from './replay/strict-mode.ts'
 import { takeStore } from './store-handle.ts'
 import { StoreRuntime } from './store-runtime.ts'
 import { isolationOf, isStrict, surroundingsOf, tellFailure, watch } from './surroundings.ts'
+import { tellLimit } from './told-limit.ts'
 import { valuesOf } from './terms/value-codec.ts'
 
 /** Puts a runtime together around a store that is open, or is being opened for it alone. */
@@ -57,7 +58,10 @@ export async function composeRuntime(
   })
   try {
     watching = watch(runtime, options, surroundings)
-    if (options.start !== false) await runtime.start()
+    if (options.start !== false) {
+      await runtime.start()
+      await tellLimit(store, options, crew.workers, log)
+    }
   } catch (error) {
     await runtime.stop({ drain: false })
     throw error

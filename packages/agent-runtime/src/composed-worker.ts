@@ -9,6 +9,7 @@ import { StrictMode } from './replay/strict-mode.ts'
 import { takeStore } from './store-handle.ts'
 import { StoreWorker } from './store-worker.ts'
 import { isolationOf, isStrict, surroundingsOf, tellFailure, watch } from './surroundings.ts'
+import { tellLimit } from './told-limit.ts'
 import { valuesOf } from './terms/value-codec.ts'
 
 /** Puts a worker together around a store that is open, or is being opened for it alone. */
@@ -26,13 +27,14 @@ export async function composeWorker(
   const isolation = isolating && (await isolating)
   const { store, release } = await takeStore(given, log)
   let watching: Disposable | undefined
+  const crew = workersOf(checked, store.info.processId, [graphTask.type])
   const worker = new StoreWorker({
     store,
     config,
     values,
     environment,
     definitions,
-    ...workersOf(checked, store.info.processId, [graphTask.type]),
+    ...crew,
     rateLimited: options.rateLimited,
     isolation,
     lifetime: new Lifetime('worker'),
@@ -50,7 +52,10 @@ export async function composeWorker(
   })
   try {
     watching = watch(worker, options, surroundings)
-    if (options.start !== false) await worker.start()
+    if (options.start !== false) {
+      await worker.start()
+      await tellLimit(store, options, crew.workers, log)
+    }
   } catch (error) {
     await worker.stop({ drain: false })
     throw error

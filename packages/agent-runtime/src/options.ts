@@ -108,7 +108,7 @@ export interface RuntimeOptions extends WorkerProcessOptions {
 export interface WorkerOptions extends PoolSettings {
   /** At most `MAX_WORKERS`; by default the number of `ids`, or 1. */
   readonly count?: number | undefined
-  /** Number of tasks that each runs at once; at most `maxInFlightPerWorker`. */
+  /** Number of tasks that each runs at once; `maxInFlightPerWorker` by default, and at most if the program sets that. */
   readonly capacity?: number | undefined
   /**
    * The number of tasks that each takes before it takes no more: 1 is a worker for one task. A task that

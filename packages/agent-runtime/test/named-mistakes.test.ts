@@ -1,3 +1,4 @@
+import { openStore } from '@ku0/agent-runtime-persistence'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -37,7 +38,7 @@ describe('mistakes are named', () => {
     })
   })
 
-  test('more capacity than maxInFlightPerWorker is a warning that names both', async () => {
+  test('more capacity than a maxInFlightPerWorker that is set is a warning that names both', async () => {
     const warned: [string, unknown][] = []
     const logger = {
       debug() {},
@@ -47,8 +48,58 @@ describe('mistakes are named', () => {
     }
     const workers = { count: 1, capacity: 50 }
     const tasks = [known]
-    await using _ = await createRuntime({ store: 'sqlite::memory:', tasks, workers, logger })
+    await using _ = await createRuntime({
+      store: 'sqlite::memory:',
+      tasks,
+      workers,
+      logger,
+      config: { maxInFlightPerWorker: 4 },
+    })
     expect(JSON.stringify(warned)).toMatch(/workers\.capacity 50 is more than maxInFlightPerWorker 4/)
+  })
+
+  test('a capacity that is asked for lifts a limit that nobody has set', async () => {
+    const memory = {
+      store: 'sqlite::memory:',
+      tasks: [known],
+      workers: { capacity: 20 },
+      logger: false,
+    } as const
+    for (const [config, capacity] of [
+      [undefined, 20],
+      [{ queueDepthLimit: 2_000 }, 20],
+      [{ maxInFlightPerWorker: undefined }, 20],
+      [{ maxInFlightPerWorker: 6 }, 6],
+    ] as const) {
+      await using it = await createRuntime({ ...memory, config })
+      expect(await it.workers()).toMatchObject([{ capacity }])
+    }
+    await using few = await createRuntime({ ...memory, workers: { capacity: 2 } })
+    expect(await few.workers()).toMatchObject([{ capacity: 2 }])
+    await using usual = await createRuntime({ ...memory, workers: 1 })
+    expect(await usual.workers()).toMatchObject([{ capacity: 4 }])
+  })
+
+  test('a store that was opened with a limit of its own keeps it, and the runtime says so', async () => {
+    const warned: string[] = []
+    const logger = {
+      debug() {},
+      info() {},
+      error() {},
+      warn: (...line: readonly unknown[]) => warned.push(JSON.stringify(line)),
+    }
+    for (const [config, capacity] of [
+      [undefined, 4],
+      [{ maxInFlightPerWorker: 20 }, 20],
+    ] as const) {
+      const store = await openStore('sqlite::memory:', config === undefined ? {} : { config })
+      const it = await createRuntime({ store, tasks: [known], workers: { capacity: 20 }, logger })
+      expect(await it.workers()).toMatchObject([{ capacity }])
+      await it.close()
+      await store.close()
+    }
+    expect(warned.filter((line) => line.includes('workers.capacity'))).toHaveLength(1)
+    expect(warned.join()).toContain('open the store with config: { maxInFlightPerWorker: 20 }')
   })
 
   test('a sweep without its script, and a test runtime without options', async () => {

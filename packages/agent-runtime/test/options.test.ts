@@ -179,7 +179,7 @@ describe('execution: the options of createRuntime', () => {
       environment,
       onFailure: () => {},
     })
-    expect(await runtime.workers()).toMatchObject(ids.map((workerId) => ({ workerId, capacity: 4 })))
+    expect(await runtime.workers()).toMatchObject(ids.map((workerId) => ({ workerId, capacity: 50 })))
     await using most = await createRuntime({
       store: 'sqlite::memory:',
       tasks: [],

@@ -21,7 +21,7 @@ export interface CliConfig {
         readonly types?: readonly string[] | undefined
         /** The lanes that it takes tasks from; all by default. */
         readonly lanes?: readonly Lane[] | undefined
-        /** The number of tasks at once; at most `config.maxInFlightPerWorker`, its default. */
+        /** The number of tasks at once; `config.maxInFlightPerWorker` by default, and at most if that is set. */
         readonly capacity?: number | undefined
         /** The number of jobs at once of a `hybrid` worker; 1 by default. */
         readonly maxJobs?: number | undefined
