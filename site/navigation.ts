@@ -55,6 +55,7 @@ export const sections: readonly Section[] = [
       page('docs/pool.md', 'A pool of workers'),
       page('docs/isolation.md', 'Threads and processes'),
       page('docs/http-api.md', 'The HTTP API'),
+      page('docs/reverse-proxy.md', 'Behind a reverse proxy'),
       page('docs/remote-workers.md', 'Workers on other machines'),
     ],
   },

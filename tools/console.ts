@@ -5,7 +5,7 @@
 // Remove the folder .demo to begin anew.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { demoStore, fillStore } from '../packages/agent-gym/src/demo/demo.ts'
 
@@ -16,6 +16,9 @@ if (!existsSync(join(pages, 'assets/index.html')))
 if (!existsSync(demoStore)) await fillStore()
 
 const args = process.argv.slice(2)
+// What the gym of this clone has written.
+const reports = join(root, 'packages/agent-gym/reports')
+mkdirSync(reports, { recursive: true })
 const child = spawn(
   process.execPath,
   [
@@ -24,6 +27,8 @@ const child = spawn(
     join(root, 'packages/agent-gym/src/demo/demo.ts'),
     '--store',
     demoStore,
+    '--reports',
+    reports,
     ...(args.includes('--no-open') ? [] : ['--open']),
     ...args.filter((arg) => arg !== '--no-open'),
   ],

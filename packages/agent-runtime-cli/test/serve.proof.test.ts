@@ -1,26 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { type IncomingMessage, request } from 'node:http'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { json, text } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
+import { createWorker, defineTask } from '@ku0/agent-runtime'
 import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import { bin, runIn, scratchFolder } from './stores-and-shells.ts'
 
 const tasks = join(import.meta.dirname, 'project/tasks.ts')
-
-/** A GET request that the server has begun to answer: it asks the server to say so. The answer's body comes later. */
-async function begun(url: string): Promise<{ readonly answer: Promise<unknown> }> {
-  const asked = request(url, { headers: { expect: '100-continue' } })
-  const answer = once(asked, 'response').then(([response]) => json(response as IncomingMessage))
-  answer.catch(() => undefined)
-  asked.flushHeaders()
-  await once(asked, 'continue')
-  asked.end()
-  return { answer }
-}
 
 /** A server in a process of its own, once it listens. */
 async function serving(...args: string[]) {
@@ -52,7 +42,7 @@ test('SIGTERM closes streams with an id to go on from, lets a request end, and s
   const stream = (server: typeof first, headers = {}) =>
     server.ask(`/tasks/${taskId}/events`, undefined, { accept: 'text/event-stream', ...headers })
   const opened = await stream(first)
-  const waiting = await begun(`${first.url}/api/v1/tasks/${taskId}/result?waitMs=60000`)
+  const waiting = first.ask(`/tasks/${taskId}/result?waitMs=60000`)
   const reader = opened.body!.pipeThrough(new TextDecoderStream()).getReader()
   let seen = ''
   while (!seen.includes('task.waiting')) seen += (await reader.read()).value ?? ''
@@ -61,7 +51,7 @@ test('SIGTERM closes streams with an id to go on from, lets a request end, and s
   expect(seen).toContain('event: closing')
   const id = /^id: (\d+)\nevent: closing/m.exec(seen)?.[1] ?? /"lastEventId":"(\d+)"/.exec(seen)?.[1]
   expect(id).toMatch(/^\d+$/)
-  expect(await waiting.answer).toMatchObject({ state: 'waiting' })
+  expect(await (await waiting).json()).toMatchObject({ state: 'waiting' })
   expect(await first.exited).toBe(0)
   const words = []
   for await (const line of { [Symbol.asyncIterator]: () => first.lines }) words.push(JSON.parse(line).type)
@@ -112,6 +102,50 @@ test('a read-only console has pages, answers questions, and changes nothing', as
   expect(await (await server.ask('/tasks?count=true')).json()).toMatchObject({ count: 1 })
   server.child.kill('SIGINT')
   expect(await server.exited).toBe(0)
+})
+
+test('reports of the gym come from the folder that was named, and nothing else of it does', async () => {
+  const folder = scratchFolder()
+  const reports = join(folder, 'reports')
+  mkdirSync(reports)
+  const report = JSON.stringify({ schemaVersion: 1, scenarios: [], startedAt: '2026-11-21T10:00:00.000Z' })
+  writeFileSync(join(reports, 'main.json'), report)
+  writeFileSync(join(reports, 'package.json'), '{"name":"x"}')
+  writeFileSync(join(reports, 'notes.txt'), 'secret')
+  writeFileSync(join(folder, 'outside.json'), report)
+  await runIn({}, 'submit', 'greet', '{"name":"Ada"}', '--store', join(folder, 'it.db'))
+  const server = await serving('console', '--store', join(folder, 'it.db'), '--reports', reports, '--no-open')
+  const { reports: listed } = (await (await server.ask('/reports')).json()) as { reports: { name: string }[] }
+  expect(listed.map(({ name }) => name).toSorted()).toEqual(['main.json', 'package.json'])
+  expect(await (await server.ask('/reports/main.json')).text()).toBe(report)
+  for (const name of [
+    'package.json',
+    'notes.txt',
+    'outside.json',
+    '..%2foutside.json',
+    '%2e%2e%2foutside.json',
+  ])
+    expect([name, (await server.ask(`/reports/${name}`)).status]).toEqual([name, 404])
+  const wrong = await runIn({ folder }, 'serve', '--store', 'it.db', '--reports', 'nowhere', '--port', '0')
+  expect(wrong.code).not.toBe(0)
+  expect(wrong.err).toContain('--reports: a folder with reports of the gym')
+})
+
+test('a remote worker has the capacity that it asks for, unless the server sets a limit', async () => {
+  const store = join(scratchFolder(), 'it.db')
+  const server = await serving('serve', '--store', store)
+  for (const [id, capacity] of [
+    ['many', 20],
+    ['few', 2],
+  ] as const) {
+    const task = defineTask({ type: 'greet', input: z.unknown() }, () => null)
+    const workers = { ids: [id], capacity }
+    await using _ = await createWorker({ store: server.url, tasks: [task], workers, logger: false })
+    const { workers: known } = (await (await server.ask('/workers')).json()) as {
+      workers: { workerId: string; capacity: number }[]
+    }
+    expect(known.find(({ workerId }) => workerId === id)?.capacity).toBe(capacity)
+  }
 })
 
 test('a port that is taken refuses the command before a store is made', async () => {

@@ -1,4 +1,4 @@
-import type { RouteRecord, SwarmRecord } from '@ku0/agent-runtime-core'
+import type { ReputationRecord, RouteRecord, SwarmRecord } from '@ku0/agent-runtime-core'
 import type { Transport } from './transport.ts'
 import { unlessUnknown } from './unless-unknown.ts'
 
@@ -18,6 +18,11 @@ export interface Evaluations {
   ): Promise<Evaluation>
   /** Undefined for an agent without evaluations. */
   reputation(agent: string): Promise<Readonly<Record<string, unknown>> | undefined>
+  /** A page of the agents that were evaluated, by their names. The next page begins after the last name. */
+  agents(page?: {
+    readonly after?: string | undefined
+    readonly limit?: number | undefined
+  }): Promise<readonly ReputationRecord[]>
   /** Newest first. */
   history(
     agent: string,
@@ -56,6 +61,12 @@ export function agentsOn(transport: Transport): Agents {
         return (await transport.json({ method, path: of(agent, 'evaluations'), body })) as Evaluation
       },
       reputation: (agent) => unlessUnknown(transport.json({ path: of(agent, 'reputation') })),
+      async agents(query = {}) {
+        const { agents } = (await transport.json({ path: '/agents', query })) as {
+          readonly agents: readonly ReputationRecord[]
+        }
+        return agents
+      },
       async history(agent, query = {}) {
         const { evaluations } = (await transport.json({ path: of(agent, 'evaluations'), query })) as {
           readonly evaluations: readonly Evaluation[]

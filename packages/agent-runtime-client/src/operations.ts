@@ -134,6 +134,8 @@ export interface Supervisors {
 export interface Schedules {
   list(): Promise<readonly ScheduleStatus[]>
   get(name: string): Promise<ScheduleStatus | undefined>
+  /** The next times of a schedule, epoch ms: five, or `count`. Throws `not_found`. */
+  upcoming(name: string, count?: number): Promise<readonly number[]>
   put(
     name: string,
     timing: { readonly cron: string; readonly timeZone?: string | undefined } | { readonly everyMs: number },
@@ -268,6 +270,12 @@ export function operationsOn(transport: Transport): Operations {
     schedules: {
       list: async () => (await get<{ schedules: readonly ScheduleStatus[] }>('/schedules')).schedules,
       get: (name) => unlessUnknown<ScheduleStatus>(get(named('schedules', name))),
+      upcoming: async (name, count) => {
+        const { times } = await get<{ times: readonly string[] }>(named('schedules', name, '/upcoming'), {
+          count,
+        })
+        return times.map((time) => Date.parse(time))
+      },
       put: (name, timing, task, input, options) =>
         send('PUT', named('schedules', name), { timing, task, input, options }),
       pause: (name) => send('POST', named('schedules', name, '/pause')),

@@ -227,6 +227,8 @@ test('agents, routes and the store itself', async () => {
   await client.evaluations.record('ann', scores)
   expect(await client.evaluations.history('ann')).toHaveLength(1)
   expect(await client.evaluations.reputation('ann')).toEqual(await runtime.evaluations.reputation('ann'))
+  expect(await client.evaluations.agents()).toEqual(await runtime.evaluations.agents())
+  expect(await client.evaluations.agents({ after: 'ann', limit: 1 })).toEqual([])
   expect(await client.evaluations.reputation('nobody')).toBeUndefined()
   expect(await client.evaluations.drift('nobody')).toBeUndefined()
   expect(await client.evaluations.similar('ann')).toEqual([])
@@ -260,7 +262,11 @@ test('approvals, schedules, clients and the store, with the answers of the runti
   const put = await client.schedules.put('nightly', { cron: '0 3 * * *' }, 'speak', 0)
   expect(put).toEqual(await runtime.schedules.get('nightly'))
   expect(await client.schedules.list()).toEqual(await runtime.schedules.list())
+  expect(await client.schedules.upcoming('nightly', 3)).toEqual(
+    await runtime.schedules.upcoming('nightly', 3),
+  )
   expect((await client.schedules.pause('nightly')).paused).toBe(true)
+  expect(await client.schedules.upcoming('nightly')).toEqual([])
   expect((await client.schedules.trigger('nightly')).accepted).toBe(true)
   expect([await client.schedules.remove('nightly'), await client.schedules.remove('nightly')]).toEqual([
     true,

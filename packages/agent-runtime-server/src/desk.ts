@@ -23,6 +23,7 @@ import type { LineConnection, LineEnd } from './remote/connection.ts'
 import { LineHost } from './remote/line-host.ts'
 import { PolledConnections } from './remote/polls.ts'
 import { RequestWorkers } from './remote/request-workers.ts'
+import { noReports } from './reports.ts'
 import type { Serving } from './serving.ts'
 import { RecentEvents } from './streams/recent-events.ts'
 import { Streams } from './streams/streams.ts'
@@ -68,6 +69,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
     recent: new RecentEvents(runtime, environment, limits.maxRecentEvents),
     bulk: new BulkActions(limits, streams.closing),
     turns: new Turns(later),
+    reports: options.reports ?? noReports,
     remote:
       host === undefined
         ? undefined
@@ -194,6 +196,7 @@ const rules: Rules<ServerOptions> = {
   limits: object,
   redact: list,
   console: object,
+  reports: object,
   remoteWorkers: object,
   onError: functionRule,
   environment: object,

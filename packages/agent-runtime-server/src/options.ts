@@ -2,6 +2,7 @@ import type { Client, Runtime } from '@ku0/agent-runtime'
 import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import type { ConsoleAssets } from './console-assets.ts'
 import type { AcceptedTokens } from './access/tokens.ts'
+import type { ReportSource } from './reports.ts'
 import type { ServerLimits } from './limits.ts'
 import type { Surroundings } from './system.ts'
 
@@ -36,6 +37,8 @@ export interface ServerOptions {
   readonly redact?: readonly string[] | undefined
   /** The pages of a console, served at `/`. */
   readonly console?: ConsoleAssets | undefined
+  /** Reports of the gym, which the console shows and compares; none by default. */
+  readonly reports?: ReportSource | undefined
   /** Gets what went wrong inside, which answers do not say. */
   readonly onError?: ((error: unknown) => void) | undefined
   /** Clock, timers and ids from outside, for tests. */

@@ -4,6 +4,7 @@ import type { Served } from './options.ts'
 import type { LineHost } from './remote/line-host.ts'
 import type { PolledConnections } from './remote/polls.ts'
 import type { RequestWorkers } from './remote/request-workers.ts'
+import type { ReportSource } from './reports.ts'
 import type { RecentEvents } from './streams/recent-events.ts'
 import type { Streams } from './streams/streams.ts'
 import type { Surroundings } from './system.ts'
@@ -21,6 +22,7 @@ export interface Serving {
   readonly recent: RecentEvents
   readonly bulk: BulkActions
   readonly turns: Turns
+  readonly reports: ReportSource
   /** The lines of remote workers; undefined where the server takes none. */
   readonly remote:
     | {

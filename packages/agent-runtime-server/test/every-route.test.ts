@@ -20,6 +20,10 @@ const server = serverOn(runtime, {
       { client: 'acme' },
     ),
   ],
+  reports: {
+    list: async () => [{ name: 'main.json', bytes: 20, changedAt: 0 }],
+    read: async () => '{"schemaVersion":1}',
+  },
   limits: { maxBodyBytes: 10_000, maxRequestsPerSecond: 1_000_000 },
 })
 const raw = callerOf(server)

@@ -144,6 +144,7 @@ export async function setScene(
     resumeQueue: { path: '/queue/resume', body: { types: ['nothing'] } },
     undrainWorker: { path: `/workers/${worker}/undrain` },
     removeSchedule: { path: '/schedules/hourly' },
+    showReport: { path: '/reports/main.json' },
     recordEvaluation: { path: '/agents/ann/evaluations', body: { scores: { quality: 0.5 } } },
   }
   return new Map(endpoints.map(({ id, path }) => [id, acts[id] ?? { path: usual(path) }]))

@@ -54,6 +54,30 @@ test('2 000 idle streams leave the server awake, and cost little memory', async 
   await Promise.all(ends)
 })
 
+test('200 busy streams all get everything, in order, while the server answers others', async () => {
+  const { runtime, server } = await served()
+  const { taskId } = await runtime.submit('speak', 200)
+  const startedAt = performance.now()
+  const read = Array.from({ length: 200 }, async () => {
+    const headers = { accept: 'text/event-stream' }
+    const answer = await fetch(`${server.url}/api/v1/tasks/${taskId}/output`, { headers })
+    return (await answer.text()).match(/^id: \d+$/gm)
+  })
+  const all = Promise.all(read)
+  let slowest = 0
+  for (let isOver = false; !isOver;) {
+    const askedAt = performance.now()
+    expect((await fetch(`${server.url}/health`)).status).toBe(200)
+    slowest = Math.max(slowest, performance.now() - askedAt)
+    isOver = await Promise.race([all.then(() => true), sleep(20, false)])
+  }
+  const wanted = Array.from({ length: 200 }, (_, at) => `id: ${at + 1}`)
+  for (const ids of await all) expect(ids).toEqual(wanted)
+  console.log(
+    `200 readers of 200 items: ${(performance.now() - startedAt).toFixed(0)} ms, slowest health ${slowest.toFixed(0)} ms`,
+  )
+})
+
 test('a reader that does not read is cut off, and the others get everything', async () => {
   const { runtime, server } = await served(
     {},

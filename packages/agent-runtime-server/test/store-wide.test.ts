@@ -84,6 +84,26 @@ test('the history is one event a line', async () => {
   expect([types[0], types.at(-1)]).toEqual(['task.queued', 'task.completed'])
 })
 
+test('reports are those of the list alone, whatever their source would give', async () => {
+  const reports = {
+    list: async () => [{ name: 'main.json', bytes: 20, changedAt: 1_700_000_000_000 }],
+    read: async (name: string) => JSON.stringify({ schemaVersion: 1, name }),
+  }
+  const ask = callerOf(serverOn(runtime, { reports }))
+  expect((await ask('GET', '/api/v1/reports')).json).toEqual({
+    reports: [{ name: 'main.json', bytes: 20, changedAt: '2023-11-14T22:13:20.000Z' }],
+  })
+  expect((await ask('GET', '/api/v1/reports/main.json')).json).toEqual({
+    schemaVersion: 1,
+    name: 'main.json',
+  })
+  for (const name of ['other.json', '..%2fmain.json', '.%2fmain.json', '%2fetc%2fpasswd', 'MAIN.json'])
+    expect((await ask('GET', `/api/v1/reports/${name}`)).status).toBe(404)
+  const none = callerOf(serverOn(runtime, {}))
+  expect((await none('GET', '/api/v1/reports')).json).toEqual({ reports: [] })
+  expect((await none('GET', '/api/v1/reports/main.json')).status).toBe(404)
+})
+
 test('a console is served from its list, with a policy of its own, and nothing else is', async () => {
   const console = {
     '/index.html': { body: '<html>', type: 'text/html; charset=utf-8' },

@@ -48,7 +48,7 @@ agent-runtime check does, and reports each once. Log lines go to standard error.
       },
       {
         flags: '-c, --capacity <n>',
-        about: 'tasks at once, at most maxInFlightPerWorker',
+        about: 'tasks at once; 4 if it is not given',
         read: readWhole(1, 1_000_000),
       },
       { flags: '--max-jobs <n>', about: 'hybrid: jobs at once', fallback: '1', read: readWhole(1, 1_000) },

@@ -26,6 +26,10 @@ const tokenFile = {
   about: 'the file of the accepted tokens',
   fallback: 'STORE.tokens.json',
 }
+const reports = {
+  flags: '--reports <folder>',
+  about: 'a folder with reports of gym:run, which the console shows and compares',
+}
 const readOnly = { flags: '--read-only', about: 'refuse whatever would change something' }
 
 /** Commands that put a store behind HTTP. */
@@ -43,9 +47,10 @@ that do not end in time back to the queue.`,
       readOnly,
       { flags: '--open', about: 'open the console in a browser, if it runs in a terminal' },
       { flags: '--no-console', about: 'the API only, without the pages' },
+      reports,
       {
         flags: '-c, --capacity <n>',
-        about: 'tasks at once, at most maxInFlightPerWorker',
+        about: 'tasks at once; 4 if it is not given',
         read: readWhole(1, 1_000_000),
       },
       ...onTasks,
@@ -66,6 +71,7 @@ that do not end in time back to the queue.`,
       tokenFile,
       readOnly,
       { flags: '--no-open', about: 'only print the URL' },
+      reports,
       ...onStore,
     ],
     examples: [

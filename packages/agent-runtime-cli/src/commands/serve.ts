@@ -9,10 +9,12 @@ export const run: Run = async (call) => {
     console: hasConsole = true,
     readOnly,
     open = false,
+    reports,
   } = call.options as {
     readonly console?: boolean
     readonly readOnly?: boolean
     readonly open?: boolean
+    readonly reports?: string
   }
   const settings = await call.settings(module === undefined ? {} : { tasks: module })
   const types = await loadTaskTypes(settings)
@@ -20,6 +22,7 @@ export const run: Run = async (call) => {
     types,
     readOnly: readOnly === true,
     hasConsole,
+    reports,
     onListening: ({ url }) => {
       if (open) showPage(call, url)
     },

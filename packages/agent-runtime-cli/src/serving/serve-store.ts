@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { resolve } from 'node:path'
 import { type Client, createClient, createRuntime } from '@ku0/agent-runtime'
-import { ConfigError, type ExecutionStore, RuntimeError } from '@ku0/agent-runtime-core'
+import { ConfigError, type ExecutionStore, RuntimeError, withoutUndefined } from '@ku0/agent-runtime-core'
 import { openStore } from '@ku0/agent-runtime-persistence'
-import { type ListeningServer, serve, type ServeOptions } from '@ku0/agent-runtime-server'
+import { type ListeningServer, type ReportSource, serve, type ServeOptions } from '@ku0/agent-runtime-server'
 import type { Call } from '../call.ts'
 import { ended, say } from '../screen/lifetime.ts'
 import { existsSync } from 'node:fs'
@@ -11,6 +12,7 @@ import type { Settings } from '../settings/settings.ts'
 import { shownUrl } from '../store-argument.ts'
 import type { TaskTypes } from '../task-types.ts'
 import { tokensOf } from '../tokens/token-file.ts'
+import { reportsIn } from './reports-in.ts'
 import { failing } from '../worker/failing.ts'
 import { optionsOf } from '../worker/options.ts'
 
@@ -20,6 +22,8 @@ export interface Serving {
   readonly types?: TaskTypes | undefined
   readonly readOnly?: boolean
   readonly hasConsole: boolean
+  /** A folder with reports of the gym. */
+  readonly reports?: string | undefined
   /** Called once it listens. */
   readonly onListening?: (server: ListeningServer) => void
 }
@@ -28,20 +32,22 @@ export interface Serving {
 export async function serveStore(
   call: Call,
   settings: Settings,
-  { types, readOnly = false, hasConsole, onListening }: Serving,
+  { types, readOnly = false, hasConsole, reports: folder, onListening }: Serving,
 ): Promise<number> {
+  const reports =
+    folder === undefined ? undefined : await reportsIn(resolve(call.outlet.folder ?? process.cwd(), folder))
   await assertPortFree(settings)
   const failure = failing()
   const definitions = types?.definitions ?? []
   const { capacity } = settings.worker
   const { config, durability } = settings
-  // With lines, so that workers of other machines need no database.
+  // With lines, so that workers of other machines need no database. Each says how many tasks it runs at once, unless a limit is set.
   await using opened = closing(
     await openStore(settings.store, {
       durability,
       checked: false,
       lines: true,
-      ...(config === undefined ? {} : { config }),
+      config: { maxInFlightPerWorker: MOST_CAPACITY, ...withoutUndefined(config ?? {}) },
     }),
   )
   const { store } = opened
@@ -50,7 +56,7 @@ export async function serveStore(
     definitions.length === 0
       ? await createClient({ ...base, ...(types === undefined ? {} : { tasks: types.types }) })
       : await createRuntime({ ...base, tasks: definitions, workers: { capacity } })
-  const server = await listen(call, runtime, settings, { readOnly, hasConsole, store })
+  const server = await listen(call, runtime, settings, { readOnly, hasConsole, reports, store })
   const { url, port } = server
   const isMoved = settings.serve.port === undefined && port !== DEFAULT_PORT
   const runs = definitions.map(({ type }) => type)
@@ -99,8 +105,14 @@ async function listen(
   {
     readOnly,
     hasConsole,
+    reports,
     store,
-  }: { readonly readOnly: boolean; readonly hasConsole: boolean; readonly store: ExecutionStore },
+  }: {
+    readonly readOnly: boolean
+    readonly hasConsole: boolean
+    readonly reports: ReportSource | undefined
+    readonly store: ExecutionStore
+  },
 ): Promise<ListeningServer> {
   const { host, hosts, port, tokens: path, redact } = settings.serve
   const report = (error: unknown) =>
@@ -114,6 +126,7 @@ async function listen(
     // Who has made a token wants it to be asked for, on loopback, too.
     tokens: existsSync(path) ? tokensOf(path, call.system.now, report) : undefined,
     console: hasConsole ? await assetsOf() : undefined,
+    reports,
     onError: report,
   }
   try {
@@ -124,6 +137,9 @@ async function listen(
     throw told(error, settings)
   }
 }
+
+/** The most that `--capacity` takes. */
+const MOST_CAPACITY = 1_000_000
 
 /** A port that nobody asked for may be another one; which one it is, the command says. */
 const DEFAULT_PORT = 7007

@@ -84,6 +84,19 @@ export function evaluations({ rule, timed, expect }: Suite): void {
     ).toBeUndefined()
   })
 
+  rule('15.3 agents are listed by their names, page after page', async (scene) => {
+    for (const agentId of ['eve', 'ada', 'bob', 'Zoe']) await evaluate(scene, agentId, 0.5)
+    await evaluate(scene, 'ada', 0.9)
+    const page = async (limit: number, after?: string) =>
+      scene.read({ kind: 'agents', limit, ...(after === undefined ? {} : { after }) })
+    expect((await page(3)).map(({ agentId }) => agentId)).toEqual(['Zoe', 'ada', 'bob'])
+    expect((await page(3, 'bob')).map(({ agentId }) => agentId)).toEqual(['eve'])
+    expect(await page(3, 'eve')).toEqual([])
+    const [, ada] = await page(2)
+    expect(ada).toEqual(await reputation(scene, 'ada'))
+    expect(ada?.evaluations).toBe(2)
+  })
+
   rule('15.3 how far an evaluation is from the average before it is kept with it', async (scene) => {
     for (const value of [0.8, 0.6]) await evaluate(scene, 'ada', value)
     await evaluate(scene, 'ada', 0.9)

@@ -41,6 +41,11 @@ export interface EvaluationWrites {
 /** Reads about evaluations. */
 export interface EvaluationReads {
   reputation: { fields: { readonly agentId: string }; answer: ReputationRecord | undefined }
+  /** The agents that were evaluated, by their names, after `after`. `limit` is 1 to 1000. */
+  agents: {
+    fields: { readonly after?: string; readonly limit: number }
+    answer: readonly ReputationRecord[]
+  }
   /** An agent's kept evaluations, newest first, with a seq below `before`. `limit` is 1 to 1000. */
   evaluations: {
     fields: { readonly agentId: string; readonly limit: number; readonly before?: number }

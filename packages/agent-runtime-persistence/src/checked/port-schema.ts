@@ -484,6 +484,7 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
   clients: { name: text.optional(), after: text.optional(), limit: page.optional() },
   ledger: { name: text, after: whole.optional(), limit: page.optional() },
   reputation: { agentId: text },
+  agents: { after: text.optional(), limit: page },
   evaluations: { agentId: text, limit: page, before: whole.optional() },
   similar: { agentId: text, weights: scores, limit: page },
   leases: { taskId },

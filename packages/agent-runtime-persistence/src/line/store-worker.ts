@@ -6,17 +6,7 @@ import { isPostgresUrl } from '../postgres/url.ts'
 import { deliver } from './message.ts'
 import { messagesIn } from './outbox.ts'
 import { watchStalls } from './stall-watch.ts'
-import {
-  endMessage,
-  hintWord,
-  othersWord,
-  pack,
-  recordOf,
-  wakeWord,
-  type FromThread,
-  type ThreadStart,
-} from './thread-messages.ts'
-import { HintPace } from './hint-pace.ts'
+import { endMessage, pack, recordOf, wakeWord, type FromThread, type ThreadStart } from './thread-messages.ts'
 
 /** The longest wait for the process's first word; it comes within ms unless the machine is overloaded. */
 const firstWordMs = 2_000
@@ -29,12 +19,10 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   const environment = systemEnvironment()
   const signal = new Int32Array(start.signal)
   const say = (message: FromThread) => port.postMessage(message)
-  const tell = (said: Turn): boolean => {
+  const tell = (said: Turn) => {
     const turn = pack(said)
     if (turn !== undefined) say({ kind: 'turn', turn })
-    return turn !== undefined
   }
-  const pace = new HintPace()
   const stalledMs = watchStalls(signal, environment.clock)
 
   let engine: StoreEngine
@@ -56,18 +44,9 @@ function runStore(port: MessagePort, start: ThreadStart): void {
       else for (const message of messagesIn(text)) deliver(engine, message)
       tell(engine.takeReads())
     }
-    if (!open) {
-      tell(engine.finish())
-      break
-    }
-    const mono = environment.clock.monotonic()
-    if (Atomics.exchange(signal, hintWord, 0) === 1 && engine.hasForeignCommit) pace.hear(mono)
-    const looks = pace.takes(mono)
-    if (looks) engine.hint()
-    const said = tell(engine.take())
-    if (looks) pace.looked(environment.clock.monotonic(), said)
-    Atomics.store(signal, othersWord, engine.others)
-    const rest = Math.min(engine.restMs(), pace.at - environment.clock.monotonic())
+    tell(open ? engine.take() : engine.finish())
+    if (!open) break
+    const rest = engine.restMs()
     if (rest > 0) Atomics.wait(signal, wakeWord, seen, rest)
   }
   engine.close()

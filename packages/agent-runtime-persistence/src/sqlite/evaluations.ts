@@ -79,10 +79,15 @@ export function prepareEvaluationReads(db: Queries, { load }: StoredTables) {
     db,
     `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0`,
   )
+  const all = rows(
+    db,
+    `SELECT ${reputationColumns} FROM reputation WHERE agent > ? ORDER BY agent LIMIT ? + 0`,
+  )
   const others = rows(db, `SELECT ${reputationColumns} FROM reputation WHERE agent <> ?`)
   return (
-    query: Read<'reputation' | 'evaluations' | 'similar'>,
-  ): Reads['reputation' | 'evaluations' | 'similar']['answer'] => {
+    query: Read<'reputation' | 'agents' | 'evaluations' | 'similar'>,
+  ): Reads['reputation' | 'agents' | 'evaluations' | 'similar']['answer'] => {
+    if (query.kind === 'agents') return [...records(all.iterate(query.after ?? '', most(query.limit)))]
     const { agentId } = query
     if (query.kind === 'evaluations') {
       const { before = Number.MAX_SAFE_INTEGER, limit } = query

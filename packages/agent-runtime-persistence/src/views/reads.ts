@@ -112,6 +112,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       case 'ledger':
         return ledger(query)
       case 'reputation':
+      case 'agents':
       case 'evaluations':
       case 'similar':
         return evaluations(query)

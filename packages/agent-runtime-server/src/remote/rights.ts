@@ -86,6 +86,7 @@ export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read'>> = {
   ledger: 'read',
   reputation: 'read',
   evaluations: 'read',
+  agents: 'read',
   similar: 'read',
   waits: 'read',
   series: 'read',

@@ -52,6 +52,22 @@ export const showReputation = endpoint({
   },
 })
 
+export const listAgents = endpoint({
+  ...reading,
+  path: '/agents',
+  id: 'listAgents',
+  summary: 'The agents that were evaluated, by their names, with their reputations',
+  query: z.strictObject({ after: z.string().min(1).max(255).optional(), limit: LimitText }),
+  answers: {
+    200: {
+      description: 'A page of agents; the next one begins after the last name',
+      schema: z.object({ agents: z.array(z.looseObject({ agentId: z.string() })) }),
+    },
+  },
+  run: async ({ serving, query }) =>
+    answer(serving, { agents: await serving.runtime.evaluations.agents(query) }),
+})
+
 const EvaluationSchema = z.looseObject({ seq: z.int() }).openapi('Evaluation')
 
 export const listEvaluations = endpoint({

@@ -8,6 +8,7 @@ import {
   signalTask,
 } from './act-on-task.ts'
 import {
+  listAgents,
   listEvaluations,
   listRoutes,
   listSwarms,
@@ -55,7 +56,9 @@ import {
   resumeSchedule,
   showSchedule,
   triggerSchedule,
+  upcomingTimes,
 } from './schedules.ts'
+import { listReports, showReport } from './reports.ts'
 import { listEntries, purchaseCredits, showCredits } from './credits.ts'
 import { showResult, showTask } from './show-task.ts'
 import { restartSupervised, showSupervised, startSupervised, stopSupervised } from './supervisors.ts'
@@ -116,8 +119,10 @@ export const endpoints: readonly Endpoint[] = [
   pauseSchedule,
   resumeSchedule,
   triggerSchedule,
+  upcomingTimes,
   listRoutes,
   listSwarms,
+  listAgents,
   showReputation,
   listEvaluations,
   recordEvaluation,
@@ -134,6 +139,8 @@ export const endpoints: readonly Endpoint[] = [
   showStats,
   showInfo,
   deadLetters,
+  listReports,
+  showReport,
   showLine,
   openConnection,
   sendFrames,

@@ -4,6 +4,8 @@ import { catchUps, lanes, overlaps, RuntimeError } from '@ku0/agent-runtime-core
 import { problemOf } from '../problem/problem.ts'
 import { answer, nothing } from '../serving.ts'
 import { AcceptedSchema, BudgetOptionsSchema } from '../wire/records.ts'
+import { wholeText } from '../wire/parameters.ts'
+import { isoOf } from '../wire/times.ts'
 import { Moment, Value } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
 import { endpoint } from './endpoint.ts'
@@ -54,6 +56,23 @@ export const showSchedule = endpoint({
     const found = await serving.runtime.schedules.get(name)
     if (found === undefined) throw noSchedule(name)
     return answer(serving, found)
+  },
+})
+
+export const upcomingTimes = endpoint({
+  ...schedule,
+  method: 'get',
+  path: '/schedules/{schedule}/upcoming',
+  id: 'upcomingTimes',
+  summary: 'The next times of a schedule, the soonest first; none while it is paused',
+  scope: 'read',
+  params: SchedulePath,
+  query: z.strictObject({ count: wholeText(1, 100) }),
+  answers: { 200: { description: 'Five times, or `count`', schema: z.object({ times: z.array(Moment) }) } },
+  problems: [404],
+  async run({ serving, params: { schedule: name }, query: { count } }) {
+    const times = await serving.runtime.schedules.upcoming(name, count)
+    return answer(serving, { times: times.map(isoOf) })
   },
 })
 

@@ -25,6 +25,8 @@ export interface Evaluations {
   record(agentId: string, scores: ScoresInput, options?: EvaluationOptions): Promise<RecordedEvaluation>
   /** An agent's reputation. Undefined if it was never evaluated. */
   reputation(agentId: string): Promise<ReputationRecord | undefined>
+  /** A page of the agents that were evaluated, by their names, with their reputations. The next page begins after the last name. */
+  agents(page?: AgentPage): Promise<readonly ReputationRecord[]>
   /** The agent's evaluations, newest first. Only the last `maxEvaluationsKept` are kept. */
   history(agentId: string, options?: EvaluationPage): Promise<readonly EvaluationRecord[]>
   /**
@@ -83,6 +85,13 @@ export interface EvaluationOptions {
 export interface RecordedEvaluation extends EvaluationRecord {
   /** True if an earlier call with the same key recorded this evaluation. */
   readonly deduplicated: boolean
+}
+
+export interface AgentPage {
+  /** 1 to 1000, 100 by default. */
+  readonly limit?: number | undefined
+  /** Only those whose name comes after this one. */
+  readonly after?: string | undefined
 }
 
 export interface EvaluationPage {

@@ -42,6 +42,11 @@ export interface Schedules {
   list(): Promise<readonly ScheduleStatus[]>
   /** Undefined if no schedule has this name. */
   get(name: string): Promise<ScheduleStatus | undefined>
+  /**
+   * The next times of a schedule, epoch ms, the soonest first: `count` of them, 1 to 100, and fewer if there are no more; none while it is paused. Throws
+   * `not_found`.
+   */
+  upcoming(name: string, count?: number): Promise<readonly number[]>
   /** Returns false if no schedule has this name. Tasks that it submitted stay. */
   remove(name: string): Promise<boolean>
   /** Stops the schedule until {@link resume}. Throws `not_found`. */

@@ -22,6 +22,7 @@ import {
   wholeNumber,
 } from '@ku0/agent-runtime-core'
 import type {
+  AgentPage,
   Drift,
   DriftOptions,
   EvaluationOptions,
@@ -91,6 +92,13 @@ export class EvaluationBook implements Evaluations {
     this.#deps.assertOpen()
     assertAgent('reputation', agentId)
     return this.#deps.store.read({ kind: 'reputation', agentId })
+  }
+
+  async agents(options: AgentPage = {}): Promise<readonly ReputationRecord[]> {
+    this.#deps.assertOpen()
+    assertOptions('evaluations.agents', options, agentsRules)
+    const { limit = 100, after } = options
+    return this.#deps.store.read({ kind: 'agents', limit, ...(after === undefined ? {} : { after }) })
   }
 
   async history(agentId: string, options: EvaluationPage = {}): Promise<readonly EvaluationRecord[]> {
@@ -175,6 +183,7 @@ const recordRules: Rules<EvaluationOptions> = {
   key: nameRule,
   strict: flagRule,
 }
+const agentsRules: Rules<AgentPage> = { limit: limitRule, after: nameRule }
 const pageRules: Rules<EvaluationPage> = { limit: limitRule, before: wholeNumber(1, Number.MAX_SAFE_INTEGER) }
 const similarRules: Rules<SimilarOptions> = { limit: limitRule, domain: nameRule, weights: weightsRule }
 const driftRules: Rules<DriftOptions> = { threshold: thresholdRule }

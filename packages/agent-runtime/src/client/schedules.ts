@@ -21,6 +21,7 @@ import {
   show,
   withoutUndefined,
   type ValueCodec,
+  wholeNumber,
 } from '@ku0/agent-runtime-core'
 import type { SubmitOptions } from '../api/submissions.ts'
 import { familiarToSchedule, familiarToTiming } from '../terms/familiar-names.ts'
@@ -106,6 +107,22 @@ export class ScheduleBook implements Schedules {
     return schedule === undefined ? undefined : statusOf(this.#deps.values, schedule)
   }
 
+  async upcoming(name: string, count = 5): Promise<readonly number[]> {
+    assertName('upcoming', name)
+    const [allowed, isCount] = countRule
+    if (!isCount(count)) throw invalid(`schedules.upcoming: a count, ${allowed}; given ${show(count)}`)
+    const [schedule] = await this.#read({ name })
+    if (schedule === undefined) throw noSchedule(name)
+    const times: number[] = []
+    for (
+      let at: number | null = schedule.paused ? null : (schedule.nextAt ?? null);
+      at !== null && times.length < count;
+      at = firstAfter(schedule.timing, at)
+    )
+      times.push(at)
+    return times
+  }
+
   async remove(name: string): Promise<boolean> {
     this.#deps.assertOpen()
     assertName('remove', name)
@@ -183,6 +200,7 @@ type RunOptions = Omit<ScheduledRun, 'type' | 'input' | 'budget'> & Pick<SubmitO
 /** How late a time may be and still count as on time. */
 const DEFAULT_GRACE_MS = 60_000
 const PAGE = 100
+const countRule = wholeNumber(1, 100)
 const LEAST_INTERVAL_MS = 1_000
 const MOST_INTERVAL_MS = 31_536_000_000
 

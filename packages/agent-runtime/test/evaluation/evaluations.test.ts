@@ -45,6 +45,18 @@ describe('an evaluation', () => {
     expect(standing?.average.speed).toBeCloseTo((0.78 + 0.65) / 2, 12)
   })
 
+  test('15.3 names its agent among those that were judged', async () => {
+    const { evaluations } = await world()
+    expect(await evaluations.agents()).toEqual([])
+    for (const agent of ['bob', 'ada', 'eve']) await evaluations.record(agent, web)
+    expect(await evaluations.agents({ limit: 2 })).toEqual([
+      await evaluations.reputation('ada'),
+      await evaluations.reputation('bob'),
+    ])
+    expect((await evaluations.agents({ after: 'bob' })).map(({ agentId }) => agentId)).toEqual(['eve'])
+    await expect(evaluations.agents({ limit: 0 })).rejects.toMatchObject({ code: 'invalid_argument' })
+  })
+
   test('C15 is normalised, unless it is said to be raw', async () => {
     const { evaluations } = await world()
     const measured = { ...web, errors: 0.05, revisions: 3 }

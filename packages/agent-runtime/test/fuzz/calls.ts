@@ -590,6 +590,10 @@ export const doors: Readonly<Record<string, Door>> = {
   },
   'schedules.list': { given: [], open: ({ runtime }) => runtime.schedules.list() },
   'schedules.get': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.get(it) },
+  'schedules.upcoming': {
+    given: [name, count],
+    open: ({ runtime }, it: never, many: never) => runtime.schedules.upcoming(it, many),
+  },
   'schedules.remove': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.remove(it) },
   'schedules.pause': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.pause(it) },
   'schedules.resume': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.resume(it) },
@@ -633,6 +637,10 @@ export const doors: Readonly<Record<string, Door>> = {
   'evaluations.reputation': {
     given: [name],
     open: ({ runtime }, it: never) => runtime.evaluations.reputation(it),
+  },
+  'evaluations.agents': {
+    given: [fields({ limit: count, after: name })],
+    open: ({ runtime }, page: never) => runtime.evaluations.agents(page),
   },
   'evaluations.history': {
     given: [name, fields({ limit: count, before: count })],

@@ -41,6 +41,27 @@ export async function stopped(one: VirtualRuntime, other: VirtualRuntime): Promi
 }
 
 describe('a schedule', () => {
+  test('names its next times, through the change of clocks, and none while it is paused', async () => {
+    await using world = await createTestRuntime({ tasks: [report], now: start })
+    const { schedules } = world.runtime
+    await schedules.put('daily', daily, report, { team: 'a' })
+    await schedules.put('often', { everyMs: hour }, report, { team: 'b' })
+    const texts = async (name: string, count?: number) =>
+      (await schedules.upcoming(name, count)).map((at) => new Date(at).toISOString().slice(0, 16))
+    expect(await texts('daily')).toEqual([
+      '2026-03-28T08:00',
+      '2026-03-29T07:00',
+      '2026-03-30T07:00',
+      '2026-03-31T07:00',
+      '2026-04-01T07:00',
+    ])
+    expect(await texts('often', 2)).toEqual(['2026-03-27T13:00', '2026-03-27T14:00'])
+    await schedules.pause('daily')
+    expect(await schedules.upcoming('daily')).toEqual([])
+    await expect(schedules.upcoming('none')).rejects.toMatchObject({ code: 'not_found' })
+    await expect(schedules.upcoming('often', 0)).rejects.toMatchObject({ code: 'invalid_argument' })
+  })
+
   test('submits its task at its times, through the change of clocks', async () => {
     await using world = await createTestRuntime({ tasks: [report], now: start })
     const { schedules } = world.runtime
