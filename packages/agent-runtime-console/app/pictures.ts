@@ -4,12 +4,14 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, launch, openPage } from './test/browser.ts'
+import { reports } from './test/reports.ts'
 import { fill, open } from './test/scene.ts'
 
 const [folder = 'pictures', scale = 'some'] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 build()
-const scene = await open(scale === 'many' ? { queue: 200_000 } : {})
+const given = scale === 'none' ? {} : { reports }
+const scene = await open(scale === 'many' ? { queue: 200_000, ...given } : given)
 if (scale !== 'none') {
   await fill(scene.runtime)
   const [greeted] = (await scene.runtime.list({ types: ['greet'], states: ['completed'], limit: 1 })).tasks
@@ -53,6 +55,10 @@ const pages = {
         'task-supervisor': '/tasks/team-1',
         'task-output': '/tasks/research-1?show=output',
         'task-compare': '/tasks/greet-again?show=compare',
+        'task-graph': '/tasks/graph-1?show=children',
+        agent: '/agents?agent=greet',
+        'gym-one': '/gym?a=before.json',
+        'gym-two': '/gym?a=before.json&b=after.json',
       }),
   missing: '/tasks/no-such-task',
   pipelines: '/pipelines',
@@ -62,6 +68,8 @@ const pages = {
   workers: '/workers',
   schedules: '/schedules',
   limits: '/limits',
+  agents: '/agents',
+  gym: '/gym',
 }
 try {
   for (const width of widths)

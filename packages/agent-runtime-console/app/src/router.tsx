@@ -1,6 +1,8 @@
 import { createRootRoute, createRoute, createRouter, Link } from '@tanstack/react-router'
+import { AgentsPage } from './pages/agents/agents.tsx'
 import { ApprovalsPage } from './pages/approvals.tsx'
 import { DeadLettersPage } from './pages/dead-letters.tsx'
+import { GymPage } from './pages/gym/gym.tsx'
 import { LimitsPage } from './pages/limits.tsx'
 import { OverviewPage } from './pages/overview/overview.tsx'
 import { PipelinesPage } from './pages/pipeline/pipelines.tsx'
@@ -64,12 +66,32 @@ export const deadLettersRoute = createRoute({
   component: DeadLettersPage,
 })
 
+export const agentsRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/agents',
+  validateSearch: (search: Record<string, unknown>) =>
+    text(search['agent']) === undefined ? {} : { agent: text(search['agent']) },
+  component: AgentsPage,
+})
+
+export const gymRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/gym',
+  validateSearch: (search: Record<string, unknown>) => ({
+    ...(text(search['a']) === undefined ? {} : { a: text(search['a']) }),
+    ...(text(search['b']) === undefined ? {} : { b: text(search['b']) }),
+  }),
+  component: GymPage,
+})
+
 const tree = root.addChildren([
   createRoute({ getParentRoute: () => root, path: '/', component: OverviewPage }),
   tasksRoute,
   taskRoute,
   approvalsRoute,
   deadLettersRoute,
+  agentsRoute,
+  gymRoute,
   createRoute({ getParentRoute: () => root, path: '/pipelines', component: PipelinesPage }),
   createRoute({ getParentRoute: () => root, path: '/queue', component: QueuePage }),
   createRoute({ getParentRoute: () => root, path: '/workers', component: WorkersPage }),

@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest'
 import { violationsOn } from './axe.ts'
 import { openPage } from './browser.ts'
+import { after, before, reports } from './reports.ts'
 import { fill, open, type Scene } from './scene.ts'
 
 /** Every action, against a server with tasks. */
@@ -10,7 +11,7 @@ export function testActions(browser: () => Browser): void {
   let page: Page
   let faults: string[]
   beforeAll(async () => {
-    scene = await open()
+    scene = await open({ reports })
     await fill(scene.runtime)
   })
   afterAll(async () => {
@@ -71,6 +72,180 @@ export function testActions(browser: () => Browser): void {
     await page.getByRole('meter', { name: 'Restarts of crawlers within 1 min' }).waitFor()
     await page.getByRole('link', { name: 'slow.example', exact: true }).click()
     await page.getByText('crawl', { exact: true }).first().waitFor()
+  })
+
+  test('a child of a supervisor is stopped, restarted and added, each after a question', async () => {
+    const childOf = async (id: string) => {
+      const { children } = await scene.runtime.supervisors.which('team-1')
+      return children.find((child) => child.id === id)
+    }
+    const first = await childOf('listener')
+    await goto('/tasks/team-1')
+    await press('Stop listener')
+    expect(await violationsOn(page)).toEqual([])
+    await inDialog('Keep as it is')
+    expect((await childOf('listener'))?.state).not.toBe('canceled')
+    await press('Stop listener')
+    await inDialog('Stop the child')
+    await page.getByText('listener was stopped').waitFor()
+    expect((await childOf('listener'))?.state).toBe('canceled')
+
+    await press('Restart listener')
+    await inDialog('Start it again')
+    await page.getByText('listener runs as the new task').waitFor()
+    const second = await childOf('listener')
+    expect(second?.taskId).not.toBe(first?.taskId)
+
+    // One that runs is stopped first.
+    await press('Restart listener')
+    await inDialog('Stop it, and start it again')
+    await expect.poll(async () => (await childOf('listener'))?.taskId).not.toBe(second?.taskId)
+    expect(await stateOf(second?.taskId ?? '')).toBe('canceled')
+
+    await press('Start a child… of team')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Its name among the children').fill('greeter')
+    await dialog.getByLabel('Task type').fill('listen')
+    await dialog.getByLabel('When it starts again').selectOption('permanent')
+    await dialog.getByLabel(/Input/).fill('"a child"')
+    await inDialog('Start')
+    await page.getByText('greeter was started').waitFor()
+    expect(await childOf('greeter')).toMatchObject({ type: 'listen', restart: 'permanent' })
+    // The same name again is refused in words.
+    await press('Start a child… of team')
+    await page.getByRole('dialog').getByLabel('Its name among the children').fill('greeter')
+    await page.getByRole('dialog').getByLabel('Task type').fill('greet')
+    await inDialog('Start')
+    await page
+      .getByText(/greeter/, { exact: false })
+      .getByText(/already|there is/i)
+      .first()
+      .waitFor()
+    faults = faults.filter((fault) => !fault.includes('409'))
+  })
+
+  test('the nodes of a graph are drawn, and its children stand in a tree', async () => {
+    await goto('/tasks/graph-1?show=children')
+    const graph = page.getByRole('region', { name: 'Graph' })
+    await graph.getByText('write the report').waitFor()
+    await graph.getByText('not started').waitFor()
+    await graph.getByRole('link', { name: 'check' }).waitFor()
+    const parent = await scene.runtime.submit('research', { topic: 'trees' }, { taskId: 'research-tree' })
+    while ((await scene.runtime.list({ parent: parent.taskId })).tasks.length < 2)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    await goto('/tasks/research-tree?show=children')
+    await page
+      .getByRole('button', { name: /^Children of/ })
+      .first()
+      .click()
+    await page.getByText('It has spawned no task.').waitFor()
+    expect(await violationsOn(page)).toEqual([])
+  })
+
+  test('two reports of the gym are compared by path, and what got worse is marked', async () => {
+    await goto('/gym')
+    await page.getByLabel('A, before: a report of the server').selectOption('before.json')
+    await page.getByText('All 3 scenarios passed').waitFor()
+    await page.getByLabel('B, after: a report of the server').selectOption('after.json')
+    await expect.poll(() => page.url()).toContain('/gym?a=before.json&b=after.json')
+    await page.getByText('1 figure of 1 scenario got worse').waitFor()
+    const drain = page.getByRole('region', { name: 'A queue is drained' })
+    expect(await drain.getByRole('row').last().innerText()).toMatch(
+      /worse\s+throughput\s+20 000 tasks\/s\s+9 000 tasks\/s\s+−11 000 \(−55 %\)/,
+    )
+    // What got worse stands first; what did not change stands nowhere, until somebody wants it.
+    expect(await page.locator('h2.scenario').first().innerText()).toContain('A queue is drained')
+    expect(await page.getByText('Ten thousand naps').count()).toBe(0)
+    await page.getByLabel(/Show what did not change/).check()
+    await page.getByText('Ten thousand naps').first().waitFor()
+    await page.getByText('Hard to compare: different seeds: A 1; B 2').waitFor()
+    expect(await violationsOn(page)).toEqual([])
+    await press('Swap A and B')
+    await expect.poll(() => page.url()).toContain('/gym?a=after.json&b=before.json')
+    await page.reload()
+    await page.getByText('regressed').waitFor()
+  })
+
+  test('reports are dropped as files, and a file that is none says so', async () => {
+    await goto('/gym')
+    await page.getByText('Drop one or two').waitFor()
+    const drop = (files: Readonly<Record<string, string>>) =>
+      page.evaluate((given) => {
+        const data = new DataTransfer()
+        for (const [name, text] of Object.entries(given)) data.items.add(new File([text], name))
+        const place = document.querySelector('.drop')
+        place?.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data }))
+      }, files)
+    // The older run is A, in whichever order they are dropped.
+    await drop({ 'mine.json': JSON.stringify(after), 'main.json': JSON.stringify(before) })
+    await page.getByText('1 figure of 1 scenario got worse').waitFor()
+    await page.getByText(/^A: main\.json/).waitFor()
+    await drop({ 'package.json': '{"name":"x"}' })
+    await page.getByText('package.json is no report of the gym').waitFor()
+    await drop({ 'broken.json': '{' })
+    await page.getByText('broken.json is not JSON').waitFor()
+    await page.getByRole('button', { name: 'Close B, after' }).click()
+    await page.getByText('All 3 scenarios passed').waitFor()
+    await page.getByLabel('B, after: open a file').setInputFiles({
+      name: 'mine.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(JSON.stringify(after)),
+    })
+    await page.getByText('1 figure of 1 scenario got worse').waitFor()
+  })
+
+  test('a worker is drained and undrained, and a lane is paused and resumed', async () => {
+    const [worker] = await scene.runtime.workers()
+    await goto('/workers')
+    await press(`Drain ${worker?.workerId}`)
+    await inDialog('Drain the worker')
+    await press(`Undrain ${worker?.workerId}`)
+    await expect.poll(async () => (await scene.runtime.workers())[0]?.state).not.toBe('draining')
+
+    await goto('/queue')
+    await press('Pause…')
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.getByRole('button', { name: 'Pause' }).isDisabled()).toBe(true)
+    await dialog.getByLabel('Task types').fill('nothing')
+    await dialog.getByLabel('batch').check()
+    expect(await violationsOn(page)).toEqual([])
+    await inDialog('Pause')
+    await page.getByText('No task of the lane batch is started').waitFor()
+    expect((await scene.runtime.stats()).paused).toHaveLength(2)
+    await press('Resume the lane batch')
+    await press('Resume the task type nothing')
+    await expect.poll(async () => (await scene.runtime.stats()).paused).toEqual([])
+  })
+
+  test('a schedule shows its next five times, and an agent its reputation over time', async () => {
+    await goto('/schedules')
+    await page
+      .getByRole('row', { name: /nightly report/ })
+      .getByText('next five')
+      .click()
+    await expect.poll(() => page.locator('.times li').count()).toBe(5)
+    await goto('/agents')
+    await page.getByRole('link', { name: 'greet' }).click()
+    await expect.poll(() => page.url()).toContain('?agent=greet')
+    await page.getByText('Reputation over time').waitFor()
+    await page.getByText(/Its latest work differs from its earlier work/).waitFor()
+    await page.getByRole('link', { name: 'research' }).first().waitFor()
+  })
+
+  test('a text that is Markdown is shown with its marks, and nothing of it runs', async () => {
+    const ask = {
+      text: '# Title\n\n- one\n- **two**\n\n<img src=x onerror=alert(1)> [a](javascript:alert(1)) [b](https://example.com/)',
+    }
+    await scene.runtime.submit('ask', ask, { taskId: 'ask-1' })
+    for await (const { type } of scene.runtime.events('ask-1')) if (type === 'approval.requested') break
+    await goto('/approvals?request=ask-1')
+    const artifact = page.getByLabel('Artifact')
+    await artifact.getByRole('heading', { name: 'Title' }).waitFor()
+    expect(await artifact.getByRole('listitem').allInnerTexts()).toEqual(['one', 'two'])
+    await artifact.getByText('<img src=x onerror=alert(1)> [a](javascript:alert(1))').waitFor()
+    expect(await artifact.locator('img').count()).toBe(0)
+    expect(await artifact.getByRole('link').count()).toBe(1)
+    await scene.runtime.cancel('ask-1')
   })
 
   test('a signal reaches its task, and its value with it', async () => {

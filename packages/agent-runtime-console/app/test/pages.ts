@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { violationsOn } from './axe.ts'
 import { openPage } from './browser.ts'
 import { draws, everyNth } from '../../../../tools/draws.ts'
+import { reports } from './reports.ts'
 import { fill, open, type Scene } from './scene.ts'
 
 /**
@@ -13,7 +14,7 @@ export function testPages(browser: () => Browser): void {
   let full: Scene
   let empty: Scene
   beforeAll(async () => {
-    full = await open()
+    full = await open({ reports })
     empty = await open()
     await fill(full.runtime)
   })
@@ -38,6 +39,10 @@ export function testPages(browser: () => Browser): void {
     ['/workers', 'idle', 'idle'],
     ['/schedules', 'nightly report', 'No schedule is set'],
     ['/limits', 'spend-1', 'No budget asks'],
+    ['/agents?agent=greet', 'Reputation over time', 'No agent was judged'],
+    ['/gym', 'choose reports of the server', 'start the server with'],
+    ['/gym?a=before.json&b=after.json', 'got worse', 'There is no report before.json'],
+    ['/tasks/graph-1', 'Nodes', 'There is no task graph-1'],
     ['/nowhere', 'The console has no page at this address', 'The console has no page at this address'],
   ]
 
@@ -62,7 +67,7 @@ export function testPages(browser: () => Browser): void {
           const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
           expect(await page.evaluate(wide)).toBe(0)
           // A task that is not there is a 404, which the browser writes on the console.
-          const isMissing = words.startsWith('There is no task')
+          const isMissing = /^There is no (task|report)/.test(words)
           expect(faults.filter((fault) => !isMissing || !fault.includes('404'))).toEqual([])
           await page.context().close()
         }

@@ -59,6 +59,10 @@ const review = defineTask(
   },
 )
 
+const ask = defineTask({ type: 'ask', input: z.object({ text: z.string() }) }, (ctx, { text }) =>
+  ctx.requestApproval('answer', text),
+)
+
 const charge = defineTask(
   { type: 'charge-card', input: z.object({ amount: z.number() }) },
   async (ctx, { amount }) => {
@@ -193,6 +197,7 @@ const tasks = [
   research,
   review,
   charge,
+  ask,
   greet,
   speak,
   listen,
@@ -253,6 +258,34 @@ export async function fill(runtime: Runtime): Promise<void> {
   await runtime.submit('spend', null, { taskId: 'spend-1', budget: { steps: 5, soft: { steps: 1 } } })
   await runtime.submit('greet', 'later', { taskId: 'later-1', delayMs: 3_600_000 })
   await runtime.submit('speak', 3, { taskId: 'speak-1' })
+  await runtime.submitGraph(
+    {
+      nodes: {
+        fetch: { task: 'greet', input: 'the fetcher' },
+        parse: { task: 'greet', inputFrom: 'fetch' },
+        check: { task: 'listen', input: null, after: ['fetch'] },
+        'write the report': { task: 'greet', inputFrom: 'parse', after: ['check'] },
+      },
+    },
+    { taskId: 'graph-1' },
+  )
+  for (const quality of [0.9, 0.8, 0.85, 0.4])
+    await runtime.evaluations.record('greet', {
+      quality,
+      adherence: 0.8,
+      speed: 0.9,
+      cost: 0.9,
+      errors: 1,
+      revisions: 1,
+    })
+  await runtime.evaluations.record('research', {
+    quality: 0.7,
+    adherence: 0.8,
+    speed: 0.5,
+    cost: 0.6,
+    errors: 1,
+    revisions: 1,
+  })
   await runtime.schedules.put(
     'nightly report',
     { cron: '0 3 * * *', timeZone: 'Europe/Paris' },
@@ -264,6 +297,8 @@ export async function fill(runtime: Runtime): Promise<void> {
     for await (const { type } of runtime.events(taskId)) if (type === 'approval.requested') break
   await runtime.result('charge-250').catch(() => {})
   await runtime.result('speak-1')
+  const isParsed = async () => (await runtime.list({ parent: 'graph-1' })).tasks.length >= 3
+  while (!(await isParsed())) await pause(20)
   for await (const { type } of runtime.events('spend-1')) if (type === 'task.waiting') break
 }
 

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { hashToken } from '@ku0/agent-runtime-server'
 import type { Browser } from 'playwright-core'
 import { expect, test } from 'vitest'
@@ -42,6 +45,72 @@ export function testTrouble(browser: () => Browser): void {
     await field.waitFor()
     expect(await page.evaluate('JSON.stringify(localStorage) + document.cookie')).not.toContain(reader)
     await page.context().close()
+    await scene.close()
+  })
+
+  test('behind a proxy that signs people in, the console asks for no token, follows streams, and other sites are refused', async () => {
+    const token = randomBytes(32).toString('base64url')
+    const scene = await open({
+      tokens: [{ name: 'operators', hash: hashToken(token), scopes: ['read', 'operate'] }],
+    })
+    await fill(scene.runtime)
+    // As in docs/reverse-proxy.md: what the browser sent as a token or a cookie is replaced, all else passes.
+    const proxy = createServer((asked, answer) => {
+      const { cookie, authorization: _, ...headers } = asked.headers
+      if (cookie !== 'signed-in=yes') {
+        answer.writeHead(200, { 'set-cookie': 'signed-in=yes; Path=/', 'content-type': 'text/html' })
+        answer.end('<script>location.reload()</script>')
+        return
+      }
+      const onward = request(
+        {
+          port: scene.server.port,
+          method: asked.method,
+          path: asked.url,
+          headers: { ...headers, authorization: `Bearer ${token}` },
+        },
+        (given) => {
+          answer.writeHead(given.statusCode ?? 502, given.headers)
+          given.pipe(answer)
+        },
+      )
+      onward.on('error', () => answer.destroy())
+      answer.on('close', () => onward.destroy())
+      asked.pipe(onward)
+    })
+    proxy.listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+    const { page, faults } = await openPage(browser(), url)
+    await page.goto(url)
+    await page.getByText('What needs you').waitFor()
+    await scene.runtime.submit('speak', 100, { taskId: 'behind' })
+    await page.goto(`${url}/tasks/behind?show=output`)
+    await page.getByText('word 2 ').waitFor()
+    await page.getByText('Follows live', { exact: true }).waitFor()
+    await page.getByText('The task has ended').waitFor()
+    expect(await page.getByLabel('Token').count()).toBe(0)
+    await page.goto(`${url}/tasks/listen-1`)
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the task' }).click()
+    await page.getByText('The task was canceled').first().waitFor()
+    expect(faults).toEqual([])
+    // The proxy's cookie comes with requests of other sites, too: the server refuses these.
+    for (const [name, value] of [
+      ['origin', 'https://evil.example'],
+      ['sec-fetch-site', 'cross-site'],
+    ] as const) {
+      const headers = { cookie: 'signed-in=yes', 'content-type': 'application/json', [name]: value }
+      const refused = await fetch(`${url}/api/v1/tasks/spend-1/cancel`, {
+        method: 'POST',
+        headers,
+        body: '{}',
+      })
+      expect([name, refused.status]).toEqual([name, 403])
+    }
+    await page.context().close()
+    proxy.closeAllConnections()
+    proxy.close()
     await scene.close()
   })
 

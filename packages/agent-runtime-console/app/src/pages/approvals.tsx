@@ -12,6 +12,7 @@ import { Copy, curl } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { many } from '../ui/format.ts'
 import { Json } from '../ui/json.tsx'
+import { Markdown } from '../ui/markdown.tsx'
 import { When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
 
@@ -152,7 +153,7 @@ function Request({ request, onDone }: { readonly request: PendingApproval; reado
   )
 }
 
-/** A diff in its colours, a text as a text, anything else as JSON. */
+/** A diff in its colours, a text as Markdown, anything else as JSON. */
 function Artifact({ value }: { readonly value: unknown }) {
   if (typeof value === 'string' && /^(---|\+\+\+|@@|diff )/m.test(value)) {
     const kinds: Readonly<Record<string, string>> = { '+': 'added', '-': 'removed', '@': 'place' }
@@ -169,7 +170,7 @@ function Artifact({ value }: { readonly value: unknown }) {
   if (typeof value === 'string')
     return (
       <div className="prose" tabIndex={0} aria-label="Artifact" role="group">
-        {value}
+        <Markdown text={value} />
       </div>
     )
   return <Json value={value} label="Artifact" />

@@ -1,19 +1,35 @@
+import type { Lane, QueuePause } from '@ku0/agent-runtime-core'
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useMayOperate } from '../server/info.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
+import { useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
 import { Copy, curl } from '../ui/copy.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { count, duration } from '../ui/format.ts'
+import { When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
+import { words } from './tasks/filter.ts'
+import { lanes } from './tasks/names.ts'
 
 /** Why tasks wait. */
 export function QueuePage() {
   const why = useLiveQuery(['queue'], () => api().explainQueue())
   const stats = useLiveQuery(['queue stats'], () => api().stats())
   return (
-    <Page title="Why do tasks wait?" beside={<Copy text={curl('/queue')} label="Copy as cURL" />}>
+    <Page
+      title="Why do tasks wait?"
+      beside={
+        <>
+          <PauseButton />
+          <Copy text={curl('/queue')} label="Copy as cURL" />
+        </>
+      }
+    >
       {stats.data === undefined ? null : (
         <p className="lanes">
           {Object.entries(stats.data.depth).map(([lane, depth]) => (
@@ -24,6 +40,7 @@ export function QueuePage() {
           <span className="faint">for later {count(stats.data.delayed)}</span>
         </p>
       )}
+      <Pauses paused={stats.data?.paused ?? []} />
       <Asked query={why} what="the queue">
         {({ queued, waiting, reasons }) =>
           reasons.length === 0 ? (
@@ -83,4 +100,95 @@ const sentences: Readonly<Record<string, string>> = {
 function sentence(reason: string): string {
   if (reason.startsWith('quota:')) return `room in the quota ${reason.slice('quota:'.length)}`
   return sentences[reason] ?? reason
+}
+
+/** The task types and lanes of which nothing is started. */
+function Pauses({ paused }: { readonly paused: readonly QueuePause[] }) {
+  const { isBusy, act } = useAct()
+  const mayOperate = useMayOperate()
+  if (paused.length === 0) return null
+  return (
+    <ul className="plain pauses" aria-label="Paused">
+      {paused.map((pause) => {
+        const name = 'type' in pause ? `the task type ${pause.type}` : `the lane ${pause.lane}`
+        const resume = async () => {
+          await api().resumeQueue('type' in pause ? { types: [pause.type] } : { lanes: [pause.lane] })
+          return `Tasks of ${name} are started again`
+        }
+        return (
+          <li key={name} className="row wrap">
+            <span className="held">
+              ‖ No task of {name} is started, since <When at={pause.since} />
+            </span>
+            {mayOperate ? (
+              <button type="button" disabled={isBusy} onClick={() => void act(resume)}>
+                Resume<span className="hidden"> {name}</span>
+              </button>
+            ) : null}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+/** Asks which task types and lanes to pause. */
+function PauseButton() {
+  const [isOpen, setOpen] = useState(false)
+  const [types, setTypes] = useState('')
+  const [chosen, setChosen] = useState<readonly Lane[]>([])
+  const { isBusy, act } = useAct()
+  const mayOperate = useMayOperate()
+  if (!mayOperate) return null
+  const isNothing = words(types).length === 0 && chosen.length === 0
+  const pause = async () => {
+    const changed = await api().pauseQueue({ types: words(types), lanes: chosen })
+    return changed === 0 ? 'They were paused already' : 'None of these tasks is started until you resume them'
+  }
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Pause…
+      </button>
+      {isOpen ? (
+        <Dialog title="Start no more tasks of" onClose={() => setOpen(false)}>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              void act(pause).then((isDone) => isDone && setOpen(false))
+            }}
+          >
+            <label className="field">
+              <span>Task types, separated by commas</span>
+              <input autoFocus value={types} onChange={({ target }) => setTypes(target.value)} />
+            </label>
+            <fieldset className="choice">
+              <legend>Lanes</legend>
+              {lanes.map((lane) => (
+                <label key={lane} className="check">
+                  <input
+                    type="checkbox"
+                    checked={chosen.includes(lane)}
+                    onChange={({ target }) =>
+                      setChosen(target.checked ? [...chosen, lane] : chosen.filter((it) => it !== lane))
+                    }
+                  />{' '}
+                  {lane}
+                </label>
+              ))}
+            </fieldset>
+            <p className="faint">Tasks that run go on. Those that are submitted meanwhile are queued.</p>
+            <div className="row end">
+              <button type="button" onClick={() => setOpen(false)}>
+                Close
+              </button>
+              <button type="submit" className="primary" disabled={isBusy || isNothing}>
+                Pause
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      ) : null}
+    </>
+  )
 }

@@ -1,5 +1,7 @@
 import type { ScheduleStatus } from '@ku0/agent-runtime-client'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { useMayOperate } from '../server/info.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
@@ -39,15 +41,11 @@ export function SchedulesPage() {
                 {
                   name: 'Next',
                   show: ({ paused, nextAt }) =>
-                    paused ? (
-                      'paused'
-                    ) : nextAt === undefined ? (
-                      'never'
-                    ) : (
-                      <span title={moment(nextAt)}>
-                        <When at={nextAt} />
-                      </span>
-                    ),
+                    paused ? 'paused' : nextAt === undefined ? 'never' : <When at={nextAt} />,
+                },
+                {
+                  name: 'Then',
+                  show: (schedule) => <NextTimes schedule={schedule} />,
                 },
                 {
                   name: 'Last',
@@ -71,6 +69,35 @@ export function SchedulesPage() {
   )
 }
 
+/** The next five times, asked for when somebody wants to see them. */
+function NextTimes({ schedule: { name, paused, nextAt } }: { readonly schedule: ScheduleStatus }) {
+  const [isOpen, setOpen] = useState(false)
+  const times = useQuery({
+    queryKey: ['upcoming', name, nextAt],
+    queryFn: () => api().schedules.upcoming(name, 5),
+    enabled: isOpen,
+  })
+  if (paused || nextAt === undefined) return '–'
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        next five<span className="hidden"> runs of {name}</span>
+      </summary>
+      <Asked query={times} what="the times">
+        {(all) => (
+          <ol className="plain times">
+            {all.map((at) => (
+              <li key={at}>
+                <time dateTime={new Date(at).toISOString()}>{moment(at)}</time>
+              </li>
+            ))}
+          </ol>
+        )}
+      </Asked>
+    </details>
+  )
+}
+
 function ScheduleActions({ schedule: { name, paused, task } }: { readonly schedule: ScheduleStatus }) {
   const { isBusy, act } = useAct()
   const mayOperate = useMayOperate()
@@ -84,7 +111,7 @@ function ScheduleActions({ schedule: { name, paused, task } }: { readonly schedu
   }
   if (!mayOperate) return '–'
   return (
-    <div className="row">
+    <div className="row wrap">
       <button type="button" disabled={isBusy} onClick={() => void act(trigger)}>
         Run now<span className="hidden"> {name}</span>
       </button>

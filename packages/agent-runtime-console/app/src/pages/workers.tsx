@@ -1,6 +1,9 @@
 import { Link } from '@tanstack/react-router'
+import type { WorkerStatus } from '@ku0/agent-runtime-core'
+import { useMayOperate } from '../server/info.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
+import { Confirmed, useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
 import { Copy, curl } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
@@ -57,6 +60,7 @@ export function WorkersPage() {
                   show: ({ types }) => <span title={types.join(', ')}>{some(types, 3)}</span>,
                 },
                 { name: 'Seen', show: ({ lastSeenAt }) => <When at={lastSeenAt} /> },
+                { name: 'Actions', show: (worker) => <WorkerAction worker={worker} /> },
               ]}
             />
           )
@@ -98,5 +102,40 @@ export function WorkersPage() {
         }
       </Asked>
     </Page>
+  )
+}
+
+/** Gives a worker no more tasks, or tasks again. */
+function WorkerAction({ worker: { workerId, state, inFlight } }: { readonly worker: WorkerStatus }) {
+  const { isBusy, act } = useAct()
+  const mayOperate = useMayOperate()
+  if (!mayOperate) return '–'
+  const undrain = async () => {
+    await api().undrainWorker(workerId)
+    return `${shortId(workerId)} is given tasks again`
+  }
+  if (state === 'draining')
+    return (
+      <button type="button" disabled={isBusy} onClick={() => void act(undrain)}>
+        Undrain<span className="hidden"> {workerId}</span>
+      </button>
+    )
+  return (
+    <Confirmed
+      label={`Drain ${workerId}`}
+      shown="Drain"
+      title="Give this worker no more tasks?"
+      yes="Drain the worker"
+      isDangerous={false}
+      action={async () => {
+        await api().drainWorker(workerId)
+        return `${shortId(workerId)} is given no more tasks`
+      }}
+    >
+      <p>
+        {inFlight === 0 ? 'It runs none now.' : `It runs ${inFlight} now, and ends them.`} Its process goes
+        on, and you can undrain it.
+      </p>
+    </Confirmed>
   )
 }

@@ -9,4 +9,6 @@ export const places = [
   { to: '/workers', text: 'Workers', key: 'w' },
   { to: '/schedules', text: 'Schedules', key: 's' },
   { to: '/limits', text: 'Limits', key: 'l' },
+  { to: '/agents', text: 'Agents', key: 'n' },
+  { to: '/gym', text: 'Gym reports', key: 'r' },
 ] as const

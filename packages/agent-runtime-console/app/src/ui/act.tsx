@@ -32,6 +32,7 @@ export function useAct(): {
 /** A button that asks once before it does something that cannot be undone. */
 export function Confirmed({
   label,
+  shown,
   title,
   yes,
   children,
@@ -39,7 +40,10 @@ export function Confirmed({
   isDangerous = true,
   isDisabled = false,
 }: {
+  /** The name of the button, for a screen reader. */
   readonly label: string
+  /** The words on it, where what stands around it says the rest: the beginning of the label. */
+  readonly shown?: string
   readonly title: string
   readonly yes: string
   readonly children?: ReactNode
@@ -52,7 +56,8 @@ export function Confirmed({
   return (
     <>
       <button type="button" disabled={isDisabled} onClick={() => setOpen(true)}>
-        {label}
+        {shown ?? label}
+        {shown === undefined ? null : <span className="hidden">{label.slice(shown.length)}</span>}
       </button>
       {isOpen ? (
         <Dialog title={title} onClose={() => setOpen(false)}>

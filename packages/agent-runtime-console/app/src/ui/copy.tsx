@@ -31,3 +31,24 @@ export function curl(path: string, method = 'GET', body?: unknown): string {
     )
   return parts.join(' ')
 }
+
+/** A program that reads a task. The token stays out of it. */
+export function codeOf(taskId: string): string {
+  return program(`const details = await client.get(${JSON.stringify(taskId)})
+console.log(details.task.state, await client.explain(details.task))`)
+}
+
+/** A program that lists the tasks of a filter. */
+export function listCode(filter: object): string {
+  return program(`const { tasks, cursor } = await client.list(${JSON.stringify(filter)})
+for (const task of tasks) console.log(task.taskId, task.type, task.state)`)
+}
+
+function program(lines: string): string {
+  const isSigned = sessionStorage.getItem('agent-runtime token') !== null
+  return `import { createHttpClient } from '@ku0/agent-runtime-client'
+
+const client = createHttpClient({ url: '${location.origin}'${isSigned ? ', token: process.env.AGENT_RUNTIME_TOKEN' : ''} })
+${lines}
+`
+}

@@ -41,7 +41,7 @@ export function Table<Row>({
             <tr key={keyOf(row)}>
               {columns.map((column) => (
                 <td key={column.name} data-column={column.name} className={kind(column)}>
-                  {column.show(row)}
+                  <div className="cell">{column.show(row)}</div>
                 </td>
               ))}
             </tr>

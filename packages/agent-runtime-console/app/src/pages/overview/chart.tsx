@@ -77,6 +77,20 @@ function alone({ data }: uPlot, series: number): number[] {
   return known.length < 3 ? known : []
 }
 
+/** Times of the day; days where the axis is longer than one. */
+function timesOf(_: uPlot, times: readonly number[]): string[] {
+  const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 86_400
+  return times.map((time) => (isLong ? day : clock).format(time * 1_000))
+}
+
+const clock = new Intl.DateTimeFormat('en', { timeStyle: 'medium', hourCycle: 'h23' })
+const day = new Intl.DateTimeFormat('en', {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  hourCycle: 'h23',
+})
+
 function optionsOf(place: HTMLElement, lines: readonly Line[]): uPlot.Options {
   const color = (name: string) => () => getComputedStyle(place).getPropertyValue(`--${name}-line`)
   const faint = () => getComputedStyle(place).getPropertyValue('--faint-line')
@@ -93,7 +107,7 @@ function optionsOf(place: HTMLElement, lines: readonly Line[]): uPlot.Options {
       y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] },
     },
     axes: [
-      { ...axis, space: 90, size: 26, grid: { show: false }, values: '{HH}:{mm}:{ss}' },
+      { ...axis, space: 90, size: 26, grid: { show: false }, values: timesOf },
       {
         ...axis,
         size: 44,

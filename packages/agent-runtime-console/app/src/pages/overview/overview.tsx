@@ -8,6 +8,7 @@ import { Empty } from '../../ui/empty.tsx'
 import { count, duration, many, rate } from '../../ui/format.ts'
 import { Page } from '../../ui/page.tsx'
 import { Charts } from './charts.tsx'
+import { InFlight, Refused } from './in-flight.tsx'
 import { Needs } from './needs.tsx'
 import { keepSample, lately, quantile } from './samples.ts'
 
@@ -44,6 +45,10 @@ export function OverviewPage() {
               </ul>
               <Needs />
               <Charts samples={samples} />
+              <div className="beside">
+                <InFlight />
+                <Refused total={totals.rejected} />
+              </div>
             </>
           )
         }
@@ -115,12 +120,12 @@ function WaitFigure() {
     },
     { isSlow: true },
   )
-  const [half, most] = [quantile(data ?? [], 0.5), quantile(data ?? [], 0.95)]
+  const [half, most, nearly] = [0.5, 0.95, 0.99].map((below) => quantile(data ?? [], below))
   return (
     <Figure name="Wait for a start" value={half === undefined ? '–' : duration(half)}>
-      {most === undefined
+      {most === undefined || nearly === undefined
         ? 'no task has started'
-        : `half of the newest ${data?.length}; 95 % below ${duration(most)}`}
+        : `half of the newest ${data?.length}; 95 % below ${duration(most)}, 99 % below ${duration(nearly)}`}
     </Figure>
   )
 }

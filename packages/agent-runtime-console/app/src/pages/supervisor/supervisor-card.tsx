@@ -1,11 +1,14 @@
 import type { SupervisorRecord } from '@ku0/agent-runtime-core'
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useMayOperate } from '../../server/info.ts'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
 import { count, duration } from '../../ui/format.ts'
 import { useNow, When } from '../../ui/now.tsx'
 import { State } from '../../ui/state.tsx'
+import { ChildActions, StartChild } from './child-actions.tsx'
 
 /** The supervisor that a task is: its children as a tree, and how many restarts it has left. */
 export function SupervisorCard({ taskId, type }: { readonly taskId: string; readonly type: string }) {
@@ -24,11 +27,15 @@ function Branch({
   taskId,
   name,
   level,
+  actions,
 }: {
   readonly taskId: string
   readonly name: string
   readonly level: number
+  /** What can be done with it as the child that it is. */
+  readonly actions?: ReactNode
 }) {
+  const mayOperate = useMayOperate()
   const found = useLiveQuery(['supervisor', taskId], async () => {
     const [record, children] = await Promise.all([
       api().supervisors.which(taskId),
@@ -45,7 +52,10 @@ function Branch({
     <Asked query={found} what="the children">
       {({ record, supervising }) => (
         <>
-          <Root record={record} name={name} />
+          <Root record={record} name={name}>
+            {mayOperate && record.terms !== undefined ? <StartChild record={record} name={name} /> : null}
+            {actions}
+          </Root>
           {record.children.length === 0 ? (
             <p className="faint">It has no children.</p>
           ) : (
@@ -53,7 +63,12 @@ function Branch({
               {record.children.slice(0, MOST_CHILDREN).map((child) =>
                 supervising.has(child.taskId) && level < MOST_LEVELS ? (
                   <li key={child.id}>
-                    <Branch taskId={child.taskId} name={child.id} level={level + 1} />
+                    <Branch
+                      taskId={child.taskId}
+                      name={child.id}
+                      level={level + 1}
+                      actions={<ChildActions record={record} child={child} />}
+                    />
                   </li>
                 ) : (
                   <li key={child.id} className="leaf">
@@ -68,6 +83,7 @@ function Branch({
                       {child.restart}
                       {child.attempt === 1 ? '' : ` · try ${child.attempt}`}
                     </span>
+                    <ChildActions record={record} child={child} />
                   </li>
                 ),
               )}
@@ -86,7 +102,15 @@ function Branch({
   )
 }
 
-function Root({ record, name }: { readonly record: SupervisorRecord; readonly name: string }) {
+function Root({
+  record,
+  name,
+  children,
+}: {
+  readonly record: SupervisorRecord
+  readonly name: string
+  readonly children: ReactNode
+}) {
   const { taskId, terms, restartedAt } = record
   const now = useNow(5_000)
   const recent = terms === undefined ? [] : restartedAt.filter((at) => now <= at + terms.periodMs)
@@ -121,6 +145,7 @@ function Root({ record, name }: { readonly record: SupervisorRecord; readonly na
           )}
         </>
       )}
+      {children}
     </div>
   )
 }

@@ -6,6 +6,7 @@ import { useInfo, useMayOperate } from '../../server/info.ts'
 import { api } from '../../server/session.ts'
 import { Confirmed, useAct } from '../../ui/act.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import { JsonField, parsed } from '../../ui/json-field.tsx'
 
 /** What can be done with a task in its state. */
 export function Actions({ details }: { readonly details: TaskDetails }) {
@@ -228,38 +229,4 @@ function ForkButton({
       ) : null}
     </>
   )
-}
-
-function JsonField({
-  label,
-  text,
-  isGood,
-  onChange,
-}: {
-  readonly label: string
-  readonly text: string
-  readonly isGood: boolean
-  readonly onChange: (text: string) => void
-}) {
-  return (
-    <label className="field wide">
-      <span>{label}</span>
-      <textarea
-        rows={6}
-        value={text}
-        aria-invalid={!isGood}
-        onChange={({ target }) => onChange(target.value)}
-      />
-      {isGood ? null : <span className="bad-note">This is not JSON: a text needs double quotes.</span>}
-    </label>
-  )
-}
-
-function parsed(text: string): { readonly isGood: boolean; readonly value?: unknown } {
-  if (text.trim() === '') return { isGood: true }
-  try {
-    return { isGood: true, value: JSON.parse(text) as unknown }
-  } catch {
-    return { isGood: false }
-  }
 }

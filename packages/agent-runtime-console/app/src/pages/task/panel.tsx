@@ -4,9 +4,8 @@ import { useQuery } from '@tanstack/react-query'
 import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
 import { Json } from '../../ui/json.tsx'
-import { duration, shortId } from '../../ui/format.ts'
-import { State } from '../../ui/state.tsx'
-import { Table } from '../../ui/table.tsx'
+import { duration } from '../../ui/format.ts'
+import { ChildBranch } from './child-branch.tsx'
 import { baseOf } from './base.ts'
 import { Compare } from './compare.tsx'
 import { EventList } from './events.tsx'
@@ -178,23 +177,11 @@ function Children({ task, some }: { readonly task: string; readonly some: TaskDe
   if (some.length === 0) return <p className="faint">It has spawned no task.</p>
   return (
     <>
-      <Table
-        caption="Children"
-        rows={some}
-        keyOf={({ taskId }) => taskId}
-        columns={[
-          { name: 'State', show: ({ state }) => <State state={state} /> },
-          { name: 'Type', show: ({ type }) => type },
-          {
-            name: 'Id',
-            show: ({ taskId }) => (
-              <Link to="/tasks/$taskId" params={{ taskId }}>
-                <code title={taskId}>{shortId(taskId)}</code>
-              </Link>
-            ),
-          },
-        ]}
-      />
+      <ul className="plain branches tree" aria-label="Children">
+        {some.map((child) => (
+          <ChildBranch key={child.taskId} task={child} />
+        ))}
+      </ul>
       <p>
         <Link to="/tasks" search={{ parent: task }}>
           See all in the list

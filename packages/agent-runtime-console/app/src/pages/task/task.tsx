@@ -4,7 +4,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useLive } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
-import { Copy, curl } from '../../ui/copy.tsx'
+import { codeOf, Copy, curl } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { useNow } from '../../ui/now.tsx'
 import { Page } from '../../ui/page.tsx'
@@ -12,6 +12,7 @@ import { Problem } from '../../ui/problem.tsx'
 import { State } from '../../ui/state.tsx'
 import { PipelineCard } from '../pipeline/pipeline-card.tsx'
 import { SupervisorCard } from '../supervisor/supervisor-card.tsx'
+import { GRAPH_TYPE, GraphCard } from '../graph/graph-card.tsx'
 import { Actions } from './actions.tsx'
 import { baseOf } from './base.ts'
 import { Facts } from './facts.tsx'
@@ -89,7 +90,7 @@ function OneTask({
     })
   return (
     <Page
-      title={type}
+      title={type === GRAPH_TYPE ? 'graph' : type}
       beside={
         <>
           <State state={task.state} note={task.state === 'waiting' ? task.waitingFor : undefined} />
@@ -101,11 +102,13 @@ function OneTask({
         <code>{taskId}</code>
         <Copy text={taskId} label="Copy id" />
         <Copy text={curl(`/tasks/${encodeURIComponent(taskId)}`)} label="Copy as cURL" />
+        <Copy text={() => codeOf(taskId)} label="Copy as code" />
         <Copy text={() => JSON.stringify(details, undefined, 2)} label="Copy as JSON" />
       </p>
       {error === null ? null : <Problem error={error} what="the task" onRetry={onRetry} />}
       <Facts details={details} base={baseOf(events.items)} />
       {details.steps.some(({ key }) => key === '$ku0/pipeline') ? <PipelineCard taskId={taskId} /> : null}
+      {type === GRAPH_TYPE ? <GraphCard details={details} /> : null}
       {events.items.some(isSupervised) ? <SupervisorCard taskId={taskId} type={type} /> : null}
       <div className="panels">
         <section className="card" aria-label="Waterfall">

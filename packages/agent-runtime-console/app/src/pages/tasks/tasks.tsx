@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useLive, useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
-import { curl, Copy } from '../../ui/copy.tsx'
+import { curl, Copy, listCode } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { many } from '../../ui/format.ts'
 import { Page } from '../../ui/page.tsx'
@@ -53,6 +53,7 @@ export function TasksPage() {
               : ''}
           </span>
           <Copy text={() => curl(`/tasks${location.search}`)} label="Copy as cURL" />
+          <Copy text={() => listCode(listFilterOf(filter))} label="Copy as code" />
         </>
       }
     >
