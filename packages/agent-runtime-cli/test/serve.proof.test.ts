@@ -1,16 +1,28 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { text } from 'node:stream/consumers'
+import { json, text } from 'node:stream/consumers'
 import { createWorker, defineTask } from '@ku0/agent-runtime'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { bin, runIn, scratchFolder } from './stores-and-shells.ts'
 
 const tasks = join(import.meta.dirname, 'project/tasks.ts')
+
+/** A GET request that the server has begun to answer: it asks the server to say so. The answer's body comes later. */
+async function begun(url: string): Promise<{ readonly answer: Promise<unknown> }> {
+  const asked = request(url, { headers: { expect: '100-continue' } })
+  const answer = once(asked, 'response').then(([response]) => json(response as IncomingMessage))
+  answer.catch(() => undefined)
+  asked.flushHeaders()
+  await once(asked, 'continue')
+  asked.end()
+  return { answer }
+}
 
 /** A server in a process of its own, once it listens. */
 async function serving(...args: string[]) {
@@ -42,7 +54,7 @@ test('SIGTERM closes streams with an id to go on from, lets a request end, and s
   const stream = (server: typeof first, headers = {}) =>
     server.ask(`/tasks/${taskId}/events`, undefined, { accept: 'text/event-stream', ...headers })
   const opened = await stream(first)
-  const waiting = first.ask(`/tasks/${taskId}/result?waitMs=60000`)
+  const waiting = await begun(`${first.url}/api/v1/tasks/${taskId}/result?waitMs=60000`)
   const reader = opened.body!.pipeThrough(new TextDecoderStream()).getReader()
   let seen = ''
   while (!seen.includes('task.waiting')) seen += (await reader.read()).value ?? ''
@@ -51,7 +63,7 @@ test('SIGTERM closes streams with an id to go on from, lets a request end, and s
   expect(seen).toContain('event: closing')
   const id = /^id: (\d+)\nevent: closing/m.exec(seen)?.[1] ?? /"lastEventId":"(\d+)"/.exec(seen)?.[1]
   expect(id).toMatch(/^\d+$/)
-  expect(await (await waiting).json()).toMatchObject({ state: 'waiting' })
+  expect(await waiting.answer).toMatchObject({ state: 'waiting' })
   expect(await first.exited).toBe(0)
   const words = []
   for await (const line of { [Symbol.asyncIterator]: () => first.lines }) words.push(JSON.parse(line).type)

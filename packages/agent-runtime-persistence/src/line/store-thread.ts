@@ -1,12 +1,16 @@
 import { Worker } from 'node:worker_threads'
 import { StoreError, type Environment, type StoreInfo, type Timer } from '@ku0/agent-runtime-core'
 import { StoreFront, type Line } from './front.ts'
+import { CommitWatch } from './commit-watch.ts'
 import type { Message } from './message.ts'
 import { Outbox } from './outbox.ts'
 import {
   beatWord,
   endMessage,
+  hintWord,
+  othersWord,
   revived,
+  signalBytes,
   unpack,
   wakeWord,
   type FromThread,
@@ -30,7 +34,7 @@ export async function openThreadStore(
   environment: Environment,
 ): Promise<StoreFront> {
   const front = new StoreFront()
-  const signal = new SharedArrayBuffer(8)
+  const signal = new SharedArrayBuffer(signalBytes)
   const program = threadProgram()
   const worker = new Worker(program, {
     workerData: { ...start, signal } satisfies ThreadStart,
@@ -62,6 +66,8 @@ class ThreadLine implements Line {
   private beatTimer: Timer | undefined
   private readonly sleep: SleepWatch
   private seenAt: number
+  /** Of a store on a file. */
+  private readonly commits: CommitWatch | undefined
   private readonly whenClosed = Promise.withResolvers<void>()
 
   constructor(worker: Worker, info: StoreInfo, signal: Int32Array, environment: Environment) {
@@ -71,6 +77,12 @@ class ThreadLine implements Line {
     this.environment = environment
     this.sleep = new SleepWatch(environment.clock)
     this.seenAt = environment.clock.monotonic()
+    if (info.kind === 'sqlite')
+      this.commits = new CommitWatch({
+        path: info.location,
+        clock: environment.clock,
+        onCommit: () => this.hint(),
+      })
     this.beat()
   }
 
@@ -103,6 +115,7 @@ class ThreadLine implements Line {
 
   closed(): void {
     this.beatTimer?.cancel()
+    this.commits?.close()
     this.whenClosed.resolve()
   }
 
@@ -117,6 +130,11 @@ class ThreadLine implements Line {
     Atomics.notify(this.signal, wakeWord)
   }
 
+  private hint(): void {
+    Atomics.store(this.signal, hintWord, 1)
+    this.wake()
+  }
+
   /** A sign of life; there should be one with every beat. Gives the time. */
   private look(): number {
     this.seenAt = this.sleep.awake(this.seenAt)
@@ -126,6 +144,7 @@ class ThreadLine implements Line {
   private beat(): void {
     this.look()
     Atomics.add(this.signal, beatWord, 1)
+    this.commits?.tell(Atomics.load(this.signal, othersWord) > 0)
     this.beatTimer = this.environment.timers.after(beatMs, () => this.beat())
   }
 }

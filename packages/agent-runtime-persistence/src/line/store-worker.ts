@@ -6,7 +6,17 @@ import { isPostgresUrl } from '../postgres/url.ts'
 import { deliver } from './message.ts'
 import { messagesIn } from './outbox.ts'
 import { watchStalls } from './stall-watch.ts'
-import { endMessage, pack, recordOf, wakeWord, type FromThread, type ThreadStart } from './thread-messages.ts'
+import {
+  endMessage,
+  hintWord,
+  othersWord,
+  pack,
+  recordOf,
+  wakeWord,
+  type FromThread,
+  type ThreadStart,
+} from './thread-messages.ts'
+import { HintPace } from './hint-pace.ts'
 
 /** The longest wait for the process's first word; it comes within ms unless the machine is overloaded. */
 const firstWordMs = 2_000
@@ -19,10 +29,12 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   const environment = systemEnvironment()
   const signal = new Int32Array(start.signal)
   const say = (message: FromThread) => port.postMessage(message)
-  const tell = (said: Turn) => {
+  const tell = (said: Turn): boolean => {
     const turn = pack(said)
     if (turn !== undefined) say({ kind: 'turn', turn })
+    return turn !== undefined
   }
+  const pace = new HintPace()
   const stalledMs = watchStalls(signal, environment.clock)
 
   let engine: StoreEngine
@@ -44,9 +56,18 @@ function runStore(port: MessagePort, start: ThreadStart): void {
       else for (const message of messagesIn(text)) deliver(engine, message)
       tell(engine.takeReads())
     }
-    tell(open ? engine.take() : engine.finish())
-    if (!open) break
-    const rest = engine.restMs()
+    if (!open) {
+      tell(engine.finish())
+      break
+    }
+    const mono = environment.clock.monotonic()
+    if (Atomics.exchange(signal, hintWord, 0) === 1 && engine.hasForeignCommit) pace.hear(mono)
+    const looks = pace.takes(mono)
+    if (looks) engine.hint()
+    const said = tell(engine.take())
+    if (looks) pace.looked(environment.clock.monotonic(), said)
+    Atomics.store(signal, othersWord, engine.others)
+    const rest = Math.min(engine.restMs(), pace.at - environment.clock.monotonic())
     if (rest > 0) Atomics.wait(signal, wakeWord, seen, rest)
   }
   engine.close()

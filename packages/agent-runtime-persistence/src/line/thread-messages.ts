@@ -21,12 +21,18 @@ export interface ThreadStart {
   readonly acceptLoss: boolean
   readonly identity: ProcessIdentity
   readonly lines: boolean
-  /** Two 32-bit words: `wake` rises with every message to the thread, `beat` while the process's event loop lives. */
+  /**
+   * Four 32-bit words. `wake` rises with every message to the thread, `beat` while the process's event loop lives; `hint` is 1 when a process may have
+   * committed; `others` says how many other processes the thread knows of.
+   */
   readonly signal: SharedArrayBuffer
 }
 
 export const wakeWord = 0
 export const beatWord = 1
+export const hintWord = 2
+export const othersWord = 3
+export const signalBytes = 16
 
 /** The last message to the thread; no other is this text, since what an outbox holds is a list. */
 export const endMessage = 'end'

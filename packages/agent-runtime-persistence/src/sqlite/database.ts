@@ -112,10 +112,15 @@ export class SqliteDatabase implements Database {
     return this.tables.last.number
   }
 
+  /** Whether another process has committed since this one has read last. */
+  get hasForeignCommit(): boolean {
+    return this.tables.load.dataVersion() !== this.seenVersion
+  }
+
   /** Also: is the file still the one that was opened, and who has died or come? */
   look(mono: number): boolean {
     const { processes } = this
-    const hasChanged = this.tables.load.dataVersion() !== this.seenVersion
+    const hasChanged = this.hasForeignCommit
     if (mono >= this.careAt) {
       this.careAt = mono + careMs
       assertSameFile(this.opened)

@@ -138,6 +138,26 @@ export class StoreEngine {
     runNow(this.engine.setInterest(interest))
   }
 
+  /** Other processes that have the store open, as of the last look. */
+  get others(): number {
+    return this.database.others
+  }
+
+  /** Whether it is worth a look: another process has committed since this one has read last, or that cannot be had. */
+  get hasForeignCommit(): boolean {
+    try {
+      return this.database.hasForeignCommit
+    } catch {
+      // The look that follows meets the same, where it is dealt with.
+      return true
+    }
+  }
+
+  /** See {@link Engine.hint}. */
+  hint(): void {
+    this.engine.hint()
+  }
+
   /** Whether calls wait for a flush that may begin now. */
   get ready(): boolean {
     return this.engine.ready

@@ -11,18 +11,26 @@ import { deeds } from '../helpers/writes-of-every-kind.ts'
 async function play(act: (scene: Scene, other: ExecutionStore) => Promise<void>): Promise<void> {
   const url = (await sharedServer()).newStore()
   let open: (() => Promise<ExecutionStore>) | undefined
+  let second: ExecutionStore | undefined
+  // No time passes while the other process commits: leases and presence would run out under it on a busy machine.
+  const bothQuiet = async (first: ExecutionStore) => {
+    const waited = await quiet(first)
+    return (second !== undefined && (await quiet(second))) || waited
+  }
   await Scene.play(
     ({ config, environment }) => {
       open = () => newPostgresStore(config, environment, url)
       return newPostgresStore(config, environment, url)
     },
-    { digest: nodeDigest, quiet, config: { maxInFlightPerWorker: 100 } },
+    { digest: nodeDigest, quiet: bothQuiet, config: { maxInFlightPerWorker: 100 } },
     async (scene) => {
       const other = await open?.()
       if (other === undefined) throw new Error('the scene opened no store')
+      second = other
       try {
         await act(scene, other)
       } finally {
+        second = undefined
         await other.close()
       }
     },

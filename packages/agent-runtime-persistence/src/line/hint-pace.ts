@@ -1,0 +1,37 @@
+/**
+ * When a store looks because other processes may have committed: at once, unless the last looks of that kind found nothing for this process. Beside
+ * busy processes it then looks no more often than it would without hints. All times are in ms on the monotonic clock. Source:
+ * `docs/decisions/0061-commits-of-others-are-heard.md`.
+ */
+export class HintPace {
+  private wantedAt = Number.POSITIVE_INFINITY
+  private gapMs = leastGapMs
+  private notBefore = 0
+
+  /** Somebody has committed. */
+  hear(mono: number): void {
+    if (this.wantedAt === Number.POSITIVE_INFINITY) this.wantedAt = Math.max(mono, this.notBefore)
+  }
+
+  /** When it is to look; infinite while nothing was heard. */
+  get at(): number {
+    return this.wantedAt
+  }
+
+  /** Whether it is to look now. What was heard until now counts as heard. */
+  takes(mono: number): boolean {
+    if (mono < this.wantedAt) return false
+    this.wantedAt = Number.POSITIVE_INFINITY
+    return true
+  }
+
+  /** It looked. `found`: this process had something of it, such as a task to run or an event that it follows. */
+  looked(mono: number, found: boolean): void {
+    this.notBefore = found ? mono : mono + this.gapMs
+    this.gapMs = found ? leastGapMs : Math.min(this.gapMs * 2, mostGapMs)
+  }
+}
+
+const leastGapMs = 1
+/** As long as the store rests without hints. */
+const mostGapMs = 10

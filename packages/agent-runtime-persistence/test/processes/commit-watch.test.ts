@@ -1,0 +1,83 @@
+import { appendFileSync, existsSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { CommitWatch } from '../../src/line/commit-watch.ts'
+import { HintPace } from '../../src/line/hint-pace.ts'
+import { scratchFolder } from '../helpers/scratch-folder.ts'
+
+/** A watch of a database that others have open; `next` resolves with the next hint. */
+function watching(path: string, mono = { now: 0 }) {
+  let hear = () => {}
+  const commits = new CommitWatch({
+    path,
+    clock: { now: () => 0, monotonic: () => mono.now },
+    onCommit: () => hear(),
+  })
+  onTestFinished(() => commits.close())
+  commits.tell(true)
+  const next = (act: () => void) =>
+    new Promise<'heard'>((heard) => {
+      hear = () => heard('heard')
+      act()
+    })
+  return { commits, next }
+}
+
+test('a write to the anchor is heard', async () => {
+  const path = join(scratchFolder(), 'it.db')
+  writeFileSync(`${path}-anchor`, '')
+  const { next } = watching(path)
+  expect(await next(() => appendFileSync(`${path}-anchor`, 'x'))).toBe('heard')
+  expect(await next(() => appendFileSync(`${path}-anchor`, 'y'))).toBe('heard')
+})
+
+test('an anchor that was replaced is heard, and watched again', async () => {
+  const path = join(scratchFolder(), 'it.db')
+  writeFileSync(`${path}-anchor`, '')
+  const { commits, next } = watching(path)
+  expect(await next(() => renameSync(`${path}-anchor`, `${path}-old`))).toBe('heard')
+  writeFileSync(`${path}-anchor`, '')
+  commits.tell(true)
+  expect(await next(() => appendFileSync(`${path}-anchor`, 'x'))).toBe('heard')
+})
+
+test('where there is no anchor it tries again after a second', async () => {
+  const path = join(scratchFolder(), 'it.db')
+  const mono = { now: 5 }
+  const { commits, next } = watching(path, mono)
+  expect(existsSync(`${path}-anchor`)).toBe(false)
+  writeFileSync(`${path}-anchor`, '')
+  mono.now += 1_000
+  commits.tell(true)
+  expect(await next(() => appendFileSync(`${path}-anchor`, 'x'))).toBe('heard')
+})
+
+test('a store looks at once, and more seldom while it finds nothing', () => {
+  const pace = new HintPace()
+  expect(pace.takes(0)).toBe(false)
+  pace.hear(100)
+  pace.hear(101)
+  expect(pace.at).toBe(100)
+  expect(pace.takes(100)).toBe(true)
+  expect(pace.takes(100)).toBe(false)
+  const gaps: number[] = []
+  let now = 100
+  for (let look = 0; look < 6; look++) {
+    pace.looked(now, false)
+    pace.hear(now)
+    gaps.push(pace.at - now)
+    now = pace.at
+    expect(pace.takes(now)).toBe(true)
+  }
+  expect(gaps).toEqual([1, 2, 4, 8, 10, 10])
+  pace.looked(now, true)
+  pace.hear(now)
+  expect(pace.at).toBe(now)
+})
+
+test('after a calm it looks at once again', () => {
+  const pace = new HintPace()
+  pace.looked(0, false)
+  pace.hear(50)
+  expect(pace.at).toBe(50)
+})
