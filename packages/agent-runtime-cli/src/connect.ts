@@ -40,7 +40,7 @@ export async function connectStore(
     thread: false,
     logger: false,
     ...(config === undefined ? {} : { config }),
-    ...(types === undefined ? {} : { tasks: types.types }),
+    ...(types === undefined ? {} : { tasks: types.types, agreements: types.agreements }),
   })
 }
 

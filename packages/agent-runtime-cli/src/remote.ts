@@ -51,6 +51,7 @@ export type Connection = AsyncDisposable &
   > & {
     readonly approvals: Pick<Client['approvals'], 'approve' | 'list' | 'reject' | 'trail'>
     readonly budgets: Pick<Client['budgets'], 'continue' | 'get' | 'list' | 'stop'>
+    readonly agreements: Client['agreements']
     readonly credits: Client['credits']
     readonly supervisors: Pick<Client['supervisors'], 'restart' | 'start' | 'stop' | 'which'>
     readonly schedules: Pick<Client['schedules'], 'list' | 'pause' | 'put' | 'remove' | 'resume' | 'trigger'>

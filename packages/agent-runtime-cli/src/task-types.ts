@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { isList, isRecord, RuntimeError } from '@ku0/agent-runtime-core'
-import type { TaskDefinition, TaskType } from '@ku0/agent-runtime'
+import type { Agreement, TaskDefinition, TaskType } from '@ku0/agent-runtime'
 import { importAnew } from './import-anew.ts'
 import type { Settings } from './settings/settings.ts'
 
@@ -12,6 +12,8 @@ export interface TaskTypes {
   readonly types: readonly TaskType[]
   /** The definitions with a handler, for workers. */
   readonly definitions: readonly TaskDefinition[]
+  /** The agreements that it exports, one by one or in lists. */
+  readonly agreements: readonly Agreement[]
 }
 
 /** Loads the module of task types that the settings name. Undefined if they name none. `anew` loads it as it is now, also if it was loaded before. */
@@ -41,8 +43,14 @@ export async function loadTaskTypes(
       `${file} exports no task type: export what defineTask or defineContract returns`,
     )
   const all = [...types]
+  const agreements = [...new Set(Object.values(module).flatMap(agreementsIn))]
   const { href } = pathToFileURL(file)
-  return { file, types: all, definitions: all.filter(hasHandler).map((task) => ofModule(task, href)) }
+  return {
+    file,
+    types: all,
+    definitions: all.filter(hasHandler).map((task) => ofModule(task, href)),
+    agreements,
+  }
 }
 
 /** An isolated task type that names no module is found where the worker found it. */
@@ -64,12 +72,29 @@ export async function requireTaskTypes(
   )
 }
 
+/** The task types that check a submission. A store does not hold agreements: under one, the module is needed. */
+export async function typesFor(
+  settings: Settings,
+  agreement: string | undefined,
+): Promise<TaskTypes | undefined> {
+  return agreement === undefined || settings.server !== undefined
+    ? loadTaskTypes(settings)
+    : requireTaskTypes(settings, '--agreement')
+}
+
 function typesIn(exported: unknown): readonly TaskType[] {
   if (isList(exported)) return exported.flatMap(typesIn)
   if (!isRecord(exported)) return []
   if (isType(exported)) return [exported]
   const { task } = exported
   return isRecord(task) && isType(task) ? [task] : []
+}
+
+function agreementsIn(exported: unknown): readonly Agreement[] {
+  if (isList(exported)) return exported.flatMap(agreementsIn)
+  return isRecord(exported) && exported['kind'] === 'agreement' && typeof exported['client'] === 'string'
+    ? [exported as unknown as Agreement]
+    : []
 }
 
 function isType(

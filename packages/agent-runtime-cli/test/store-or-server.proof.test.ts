@@ -4,9 +4,10 @@ import { serve } from '@ku0/agent-runtime-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { commands } from '../src/catalogue/catalogue.ts'
 import type { CommandEntry } from '../src/catalogue/entry.ts'
-import { greet, others, review } from './project/tasks.ts'
+import { gold, greet, others, review } from './project/tasks.ts'
 import { runIn, scratchFolder } from './stores-and-shells.ts'
 
+const project = join(import.meta.dirname, 'project/tasks.ts')
 const tasks = [greet, review, ...others]
 
 /** Each command that works on a store or a server, in an order in which each has something to do. */
@@ -64,6 +65,35 @@ const calls: readonly (readonly string[])[] = [
   ['cancel', '--type', 'wait', '--yes'],
   ['budgets'],
   ['budgets', 'show', 'ada'],
+  ['agreements', '--tasks', project],
+  [
+    'submit',
+    'greet',
+    '{"name":"Ada"}',
+    '--agreement',
+    'gold',
+    '--id',
+    'agreed',
+    '--wait',
+    '--tasks',
+    project,
+  ],
+  ['show', 'agreed'],
+  ['explain', 'agreed'],
+  [
+    'schedules',
+    'put',
+    'agreed',
+    'greet',
+    '{"name":"Ada"}',
+    '--every',
+    '1h',
+    '--agreement',
+    'gold',
+    '--tasks',
+    project,
+  ],
+  ['schedules', 'remove', 'agreed'],
   ['credits', 'show', 'nobody'],
   ['credits', 'buy', 'acme', '5', '--key', 'order 1'],
   ['credits', 'buy', 'acme', '5', '--key', 'order 1'],
@@ -90,6 +120,7 @@ test('commands say the same of a store and of the server in front of it', { time
     const runtime = await createRuntime({
       store: `sqlite:${join(folder, name)}`,
       tasks,
+      agreements: [gold],
       logger: false,
       thread: false,
     })

@@ -17,6 +17,24 @@ test('an isolated type that names no module runs from the module of the worker',
   ])
 })
 
+test('12.5 agreements are found beside the types, and a store needs the module for them', async () => {
+  const { agreements } = (await loadTaskTypes({ tasks } as Settings)) as TaskTypes
+  expect(agreements.map(({ name }) => name)).toEqual(['gold'])
+  const folder = scratchFolder()
+  const agent = (...args: string[]) => runIn({ folder }, ...args)
+  const submit = ['submit', 'greet', '{"name":"Ada"}', '--agreement']
+  expect((await agent(...submit, 'gold')).err).toContain('--agreement needs the module of your task types')
+  expect((await agent(...submit, 'lead', '--tasks', tasks)).err).toContain(
+    'there is no agreement "lead", there are "gold"',
+  )
+  expect(await agent(...submit, 'gold', '--tasks', tasks, '--id', 'one')).toMatchObject({ code: 0 })
+  expect((await agent('agreements', '--tasks', tasks)).out).toMatch(
+    /\ngold +acme +contracted +interactive +1 min +spot_check\n/,
+  )
+  expect((await agent('show', 'one')).out).toContain('gold, with acme (contracted)')
+  expect((await agent('explain', 'one')).out).toContain('gold, with acme (contracted)')
+})
+
 test('a worker says what is wrong with its module', async () => {
   const store = join(scratchFolder(), 'it.db')
   const wrong = async (...args: string[]) => {

@@ -21,6 +21,8 @@ export type {
   BudgetReceipt,
   Budgets,
   Clients,
+  AgreementRecord,
+  Agreements,
   Credits,
   Operations,
   PendingApproval,

@@ -7,6 +7,8 @@ import type {
   ExecutionLease,
   Lane,
   LedgerEntry,
+  OutOfCredits,
+  OversightMode,
   QuotaState,
   Series,
   SeriesFilter,
@@ -162,6 +164,27 @@ export interface Clients {
   remove(name: string): Promise<boolean>
 }
 
+/** The terms of an agreement with a client. */
+export interface AgreementRecord {
+  readonly kind: 'agreement'
+  readonly name: string
+  readonly client: string
+  readonly tier?: ClientTier
+  readonly lane?: Lane
+  readonly timeoutMs?: number
+  readonly deadlineMs?: number
+  readonly oversight?: OversightMode
+  readonly outOfCredits?: OutOfCredits
+}
+
+/** The agreements that submissions and schedules can name. */
+export interface Agreements {
+  /** All that the caller may use, by name. */
+  list(): Promise<readonly AgreementRecord[]>
+  /** Undefined if the caller may use no agreement of this name. */
+  get(name: string): Promise<AgreementRecord | undefined>
+}
+
 /** The credits of clients, entry by entry. */
 export interface Credits {
   /** Adds credits to a client's; with a key once. */
@@ -203,6 +226,7 @@ export interface Operations extends Agents, Pipelines {
   readonly schedules: Schedules
   readonly supervisors: Supervisors
   readonly clients: Clients
+  readonly agreements: Agreements
   readonly credits: Credits
   /** The quotas for which something was counted. */
   quotas(): Promise<readonly QuotaState[]>
@@ -239,6 +263,8 @@ interface Page {
 export function operationsOn(transport: Transport): Operations {
   const get = async <T>(path: string, query: Parameters<Transport['json']>[0]['query'] = {}): Promise<T> =>
     (await transport.json({ path, query })) as T
+  const agreements = async () =>
+    (await get<{ agreements: readonly AgreementRecord[] }>('/agreements')).agreements
   const send = async <T>(method: 'POST' | 'PUT', path: string, body?: unknown): Promise<T> =>
     (await transport.json({ method, path, ...(body === undefined ? {} : { body }) })) as T
   const remove = async (path: string): Promise<boolean> =>
@@ -305,6 +331,10 @@ export function operationsOn(transport: Transport): Operations {
       list: async (page = {}) => (await get<{ clients: readonly ClientRecord[] }>('/clients', page)).clients,
       set: (name, settings) => send('PUT', named('clients', name), settings),
       remove: (name) => remove(named('clients', name)),
+    },
+    agreements: {
+      list: agreements,
+      get: async (name) => (await agreements()).find((it) => it.name === name),
     },
     credits: {
       purchase: (client, amount, options = {}) =>

@@ -78,6 +78,8 @@ export interface SubmitOptions {
   readonly tokens?: number | undefined
   readonly cost?: number | undefined
   readonly budget?: BudgetOptions | undefined
+  /** The name of an agreement that the server knows: `agreements.list()`. */
+  readonly agreement?: string | undefined
 }
 
 /** A task type: its name, or what `defineTask` or `defineContract` returned. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import {
   type Client,
   createRuntime,
+  defineAgreement,
   defineContract,
   definePipeline,
   defineSupervisor,
@@ -62,6 +63,7 @@ const ask = defineTask({ type: 'ask', input: z.null() }, async (ctx) => {
 const runtime = await createRuntime({
   store: 'sqlite::memory:',
   tasks: [add, fail, wait, speak, ask, watchOver, publishes, numbers],
+  agreements: [defineAgreement({ name: 'gold', client: 'acme', tier: 'contracted' })],
   logger: false,
   thread: false,
 })
@@ -140,6 +142,19 @@ test('results that are none are thrown as in the runtime', async () => {
   expect(again.accepted).toBe(true)
   expect(await client.retry(failed)).toMatchObject({ taskId: again.taskId, deduplicated: true })
   expect(await client.retry(failed, { again: true })).toMatchObject({ deduplicated: false })
+})
+
+test('12.5 a submission names an agreement that the server knows', async () => {
+  expect(await client.agreements.list()).toEqual(await runtime.agreements.list())
+  expect(await client.agreements.get('gold')).toMatchObject({ client: 'acme', tier: 'contracted' })
+  expect(await client.agreements.get('lead')).toBeUndefined()
+  const { taskId } = await client.submit(add, { a: 1, b: 2 }, { agreement: 'gold' })
+  expect(await client.explain(taskId)).toMatchObject({
+    agreement: { name: 'gold', client: 'acme', tier: 'contracted' },
+  })
+  await expect(client.submit(add, { a: 1, b: 2 }, { agreement: 'lead' })).rejects.toThrow(
+    'body.options.agreement: there is no agreement "lead": you may use gold',
+  )
 })
 
 test('the credits of a client', async () => {

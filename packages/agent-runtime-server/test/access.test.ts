@@ -147,6 +147,30 @@ describe('with tokens', () => {
     expect(theirs.taskId).not.toBe(mine.json.taskId)
   })
 
+  test("12.5 a client's token sees and names the agreements of that client only", async () => {
+    const listed = async (name: string) => {
+      const { json } = await call('GET', '/api/v1/agreements', undefined, as(name))
+      return json.agreements.map((it: { name: string }) => it.name)
+    }
+    expect(await listed('chief')).toEqual(['gold', 'theirs'])
+    expect(await listed('acme')).toEqual(['gold'])
+    const submit = (agreement: string) =>
+      call('POST', '/api/v1/tasks', { task: 'speak', input: 0, options: { agreement } }, as('acme'))
+    expect(await submit('theirs')).toMatchObject({
+      status: 400,
+      json: { detail: 'body.options.agreement: there is no agreement "theirs": you may use gold' },
+    })
+    const { status, json } = await submit('gold')
+    expect(status).toBe(201)
+    expect(await runtime.explain(json.taskId)).toMatchObject({
+      agreement: { name: 'gold', client: 'acme', tier: 'contracted' },
+    })
+    const body = { timing: { everyMs: 1_000 }, task: 'speak', input: 0, options: { agreement: 'gold' } }
+    const put = await call('PUT', '/api/v1/schedules/agreed', body, as('chief'))
+    expect(put).toMatchObject({ status: 200, json: { client: 'acme' } })
+    await runtime.schedules.remove('agreed')
+  })
+
   test('a token of some task types submits and sees these', async () => {
     const refused = await call('POST', '/api/v1/tasks', { task: 'add', input: 1 }, as('speaker'))
     expect([refused.status, refused.json.detail]).toEqual([

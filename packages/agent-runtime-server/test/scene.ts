@@ -132,6 +132,7 @@ export async function setScene(
     showBudget: { path: '/tasks/spends/budget' },
     continueBudget: { path: '/tasks/spends/budget/continue', body: { raise: { steps: 1 } } },
     stopBudget: { path: '/tasks/spends-too/budget/stop' },
+    listAgreements: { path: '/agreements' },
     setClient: { path: '/clients/acme', body: { credits: 20, tier: 'contracted' } },
     purchaseCredits: { path: '/clients/acme/credits', body: { amount: 5, key: 'order 1' } },
     removeClient: { path: '/clients/gone' },

@@ -1,5 +1,6 @@
 import {
   createRuntime,
+  defineAgreement,
   definePipeline,
   defineSupervisor,
   defineTask,
@@ -75,6 +76,10 @@ export async function servedRuntime(more: Partial<RuntimeOptions> = {}): Promise
   const runtime = await createRuntime({
     store: 'sqlite::memory:',
     tasks,
+    agreements: [
+      defineAgreement({ name: 'gold', client: 'acme', tier: 'contracted' }),
+      defineAgreement({ name: 'theirs', client: 'other' }),
+    ],
     logger: false,
     thread: false,
     ...more,

@@ -28,6 +28,7 @@ import type { PoolOptions } from './api/pool.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
 import type { WorkerSpec } from './api/worker.ts'
 import { valueProblems } from './terms/value-codec.ts'
+import { agreementProblems } from './client/agreements.ts'
 import { evaluationProblems } from './client/evaluation-settings.ts'
 import type {
   ClientOptions,
@@ -78,6 +79,7 @@ export async function readClientOptions(
     ...storeProblems(options.store, assertUrl),
     ...valueProblems(given),
     ...evaluationProblems(options.evaluation),
+    ...agreementProblems(options.agreements),
   ]
   const types = readTypes(options.tasks, 'what defineContract or defineTask returns', taskTermsOf, problems)
   const parsed = await readConfig(options.config, problems)
@@ -114,15 +116,15 @@ async function readRunningOptions<Options extends WorkerProcessOptions>(
   assertUrl: (url: string) => void,
 ): Promise<CheckedOptions<Options, TaskDefinition>> {
   assertRecord(given, '{ store, tasks }')
-  const options = given as unknown as Options & Pick<RuntimeOptions, 'evaluation'>
-  const { store, tasks, workers, telemetry, evaluation } = options
+  const options = given as unknown as Options & Pick<RuntimeOptions, 'evaluation' | 'agreements'>
+  const { store, tasks, workers, telemetry, evaluation, agreements } = options
   const problems = problemsIn(given, rules, {
     required: ['tasks'],
     familiar: familiarToRuntime,
   })
   problems.push(...storeProblems(store, assertUrl), ...valueProblems(given))
   if (isRecord(telemetry)) problems.push(...problemsIn(telemetry, telemetryRules, { path: 'telemetry.' }))
-  problems.push(...evaluationProblems(evaluation))
+  problems.push(...evaluationProblems(evaluation), ...agreementProblems(agreements))
   const defined = (task: unknown) => (isDefinition(task) ? task : undefined)
   const types = readTypes(tasks, 'what defineTask returns', defined, problems)
   problems.push(...[...types.values()].flatMap(moduleProblems))
@@ -249,6 +251,7 @@ const poolRules: Rules<PoolOptions> = {
 const clientRules: Rules<ClientOptions> = {
   ...storeRules,
   tasks: ['a list of what defineContract or defineTask returns', Array.isArray],
+  agreements: elsewhere,
   evaluation: elsewhere,
   trace: flagRule,
 }
@@ -269,6 +272,7 @@ const workerProcessRules: Rules<WorkerProcessOptions> = {
 
 const runtimeRules: Rules<RuntimeOptions> = {
   ...workerProcessRules,
+  agreements: elsewhere,
   evaluation: elsewhere,
   watchdog: ['an object with queuedMs, runningMs, overdueMs, types, everyMs', isRecord],
 }

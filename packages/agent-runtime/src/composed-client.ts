@@ -29,6 +29,7 @@ export async function composeClient(
       new Map([...types, [graphTerms.type, graphTerms]]),
       options.tasks === undefined ? 'taken' : 'refused',
     ),
+    agreements: options.agreements ?? [],
     evaluation: options.evaluation ?? {},
     comparesTypes: true,
     lifetime: new Lifetime('client'),

@@ -39,6 +39,7 @@ export async function composeRuntime(
     types: new KnownTypes(definitions, 'refused'),
     ...crew,
     comparesTypes: crew.workers.length === 0,
+    agreements: options.agreements ?? [],
     evaluation: options.evaluation ?? {},
     watchdog: options.watchdog,
     rateLimited: options.rateLimited,

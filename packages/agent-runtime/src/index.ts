@@ -297,7 +297,7 @@ export type { BudgetFilter, BudgetReceipt, Budgets, ContinueOptions } from './ap
 export type { Clients, ClientSettings } from './api/clients.ts'
 export { createAgentRegistry, type AgentFilter, type AgentRegistry } from './agents/registry.ts'
 export { defineAgreement } from './terms/agreement.ts'
-export type { Agreement, AgreementTerms } from './api/agreements.ts'
+export type { Agreement, Agreements, AgreementTerms } from './api/agreements.ts'
 export type { Credits, EntriesPage, Purchase, PurchaseOptions } from './api/credits.ts'
 export type { Heartbeat, ProfileSetting, UsageProbe } from './api/profiles.ts'
 export type {

@@ -1,5 +1,6 @@
 import type { Environment, ExecutionConfigInput, ExecutionStore, Lane } from '@ku0/agent-runtime-core'
 import type { TelemetryOptions } from '@ku0/agent-runtime-telemetry'
+import type { Agreement } from './api/agreements.ts'
 import type { Codec, PayloadCodec } from './api/codecs.ts'
 import type { PoolSettings } from './api/pool.ts'
 import type { EvaluationSettings } from './api/evaluations.ts'
@@ -57,6 +58,11 @@ export interface ClientOptions extends StoreOptions {
    * worker's schema decides.
    */
   readonly tasks?: readonly TaskType[] | undefined
+  /**
+   * Agreements that submissions can name: `submit(task, input, { agreement: 'gold' })`, also over HTTP and by schedules. No two have one name. Source:
+   * `docs/credits.md`.
+   */
+  readonly agreements?: readonly Agreement[] | undefined
   /** The weights of domains of your own, and what counts as drift. Source: `docs/evaluation.md`. */
   readonly evaluation?: EvaluationSettings | undefined
   /** Whether submissions carry the trace context of their caller; true by default. */
@@ -92,6 +98,11 @@ export interface WorkerProcessOptions extends StoreOptions {
 export interface RuntimeOptions extends WorkerProcessOptions {
   /** As for a worker; with 0 this process runs no task. */
   readonly workers?: number | WorkerOptions | undefined
+  /**
+   * Agreements that submissions can name: `submit(task, input, { agreement: 'gold' })`, also over HTTP and by schedules. No two have one name. Source:
+   * `docs/credits.md`.
+   */
+  readonly agreements?: readonly Agreement[] | undefined
   /** The weights of domains of your own, and what counts as drift. Source: `docs/evaluation.md`. */
   readonly evaluation?: EvaluationSettings | undefined
   /**

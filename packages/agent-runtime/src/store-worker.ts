@@ -22,6 +22,7 @@ import type {
   WorkerSpec,
 } from './api/worker.ts'
 import { type Announce, Feed } from './client/feed.ts'
+import { AgreementBook } from './client/agreements.ts'
 import { KnownTypes } from './client/known-types.ts'
 import type { Lifetime } from './client/lifetime.ts'
 import type { PassCheck } from './execution/pass-check.ts'
@@ -83,6 +84,7 @@ export class StoreWorker implements Worker {
     const children = new Submissions({
       store,
       types: new KnownTypes(definitions, 'refused'),
+      agreements: new AgreementBook([], { store, assertOpen: () => lifetime.assertOpen() }),
       config,
       values,
       log,

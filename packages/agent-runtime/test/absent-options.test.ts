@@ -294,8 +294,9 @@ describe('an option that is undefined is absent', () => {
 
   test('in schedules, clients, evaluations, swarms, leases and routes', async () => {
     const { runtime } = await virtualRuntime({ tasks: [task, child] })
-    const { lane, client, model, tools, labels, timeoutMs, tokens, cost, budget } = submit
+    const { lane, client, model, tools, labels, timeoutMs, tokens, cost, budget, agreement } = submit
     const schedule: Blank<ScheduleOptions> = {
+      agreement,
       lane,
       client,
       model,

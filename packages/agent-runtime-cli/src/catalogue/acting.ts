@@ -1,5 +1,6 @@
 import type { CommandEntry } from './entry.ts'
 import {
+  agreement,
   laneFilter,
   onServer,
   onStoreOrServer,
@@ -269,6 +270,14 @@ A task that was retried before is not retried again: the answer names its new ta
     ],
   },
   {
+    name: 'agreements',
+    about: 'list the agreements that submissions can name, with their terms',
+    details: 'They are what the module of task types exports beside them, or what the server was given.',
+    options: [...onTasks, ...onServer],
+    examples: [['agent-runtime agreements --tasks ./src/tasks.ts', 'all agreements, by name']],
+    load: () => import('../commands/agreements.ts'),
+  },
+  {
     name: 'credits',
     about: 'look at the credits of a client, and add some',
     examples: [['agent-runtime credits show acme', 'what is free, reserved and spent']],
@@ -392,6 +401,7 @@ A task that was retried before is not retried again: the answer names its new ta
             read: readDuration,
           },
           { flags: '-i, --input <file>', about: 'a file with the input in JSON' },
+          agreement,
           ...onTasks,
           ...onServer,
         ],

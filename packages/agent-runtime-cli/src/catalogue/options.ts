@@ -96,6 +96,11 @@ export const timeout: OptionEntry = {
 
 export const yes: OptionEntry = { flags: '--yes', about: 'do it; without it the tasks are only counted' }
 
+export const agreement: OptionEntry = {
+  flags: '--agreement <name>',
+  about: 'the agreement that it comes under: agent-runtime agreements lists them',
+}
+
 export const label: OptionEntry = {
   flags: '--label <key=value>',
   about: 'a label of the task; may be given several times',

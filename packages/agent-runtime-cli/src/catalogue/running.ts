@@ -1,6 +1,6 @@
 import { lanes } from '@ku0/agent-runtime-core'
 import type { CommandEntry } from './entry.ts'
-import { label, onServer, onTasks, timeout } from './options.ts'
+import { agreement, label, onServer, onTasks, timeout } from './options.ts'
 import { serving } from './serving.ts'
 import { readDuration, readList, readTime, readWhole } from './values.ts'
 
@@ -122,6 +122,7 @@ or tasks in the configuration file) the input is checked by its schema before it
       { flags: '--client <name>', about: 'on whose behalf the task runs' },
       { flags: '--model <name>', about: 'the model whose quota it uses' },
       label,
+      agreement,
       { flags: '--delay <duration>', about: 'start it after this time: 30s, 5m, 2h', read: readDuration },
       { flags: '--due <time>', about: 'start it at this time: 2027-01-31T09:00:00Z', read: readTime },
       { flags: '--limit <duration>', about: 'the time limit of one attempt', read: readDuration },

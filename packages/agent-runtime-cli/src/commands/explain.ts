@@ -3,6 +3,7 @@ import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { noTask } from '../missing-task.ts'
 import { recoveryWords } from '../screen/recovery-words.ts'
+import { agreementText } from '../screen/agreement.ts'
 import { pairs } from '../screen/table.ts'
 import { stateText } from '../screen/tasks.ts'
 import { ago, count, lasting, many } from '../screen/words.ts'
@@ -15,6 +16,7 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system })
   print.answer(told, () => [
     [stateText(state), ': ', summary],
     ...pairs([
+      ['agreement', agreementText(told)],
       ['stage', stage],
       [
         'until',

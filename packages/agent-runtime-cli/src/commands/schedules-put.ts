@@ -4,13 +4,14 @@ import { UsageError } from '../complain.ts'
 import { connect } from '../connect.ts'
 import { readInput } from '../read-input.ts'
 import { scheduleTable } from '../screen/schedules.ts'
-import { loadTaskTypes } from '../task-types.ts'
+import { typesFor } from '../task-types.ts'
 
 interface Options {
   readonly cron?: string
   readonly zone?: string
   readonly every?: number
   readonly input?: string
+  readonly agreement?: string
 }
 
 export const run: Run = async (call) => {
@@ -23,8 +24,13 @@ export const run: Run = async (call) => {
   const timing = timingOf(options)
   const input = await readInput(call, given, options.input)
   const settings = await call.settings()
-  await using client = await connect(settings, { create: true, types: await loadTaskTypes(settings) })
-  const schedule = await client.schedules.put(name, timing, type, input)
+  await using client = await connect(settings, {
+    create: true,
+    types: await typesFor(settings, options.agreement),
+  })
+  const schedule = await client.schedules.put(name, timing, type, input, {
+    agreement: options.agreement,
+  })
   print.answer(schedule, () => scheduleTable([schedule], system.now()))
   return 0
 }

@@ -3,6 +3,7 @@ import type { ErrorRecord } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { noTask } from '../missing-task.ts'
+import { agreementText } from '../screen/agreement.ts'
 import { shown } from '../screen/json.ts'
 import type { Piece } from '../screen/printer.ts'
 import { pairs } from '../screen/table.ts'
@@ -17,6 +18,7 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system, o
   if (task === undefined) throw noTask(taskId)
   const events: RuntimeEvent[] = []
   for await (const event of client.events(taskId, { live: false })) events.push(event)
+  const told = task.labels['agreement'] === undefined ? undefined : await client.explain(taskId)
   const now = system.now()
   const bars = barsOf(events)
   const time = (at: number | undefined) => (at === undefined ? undefined : `${dated(at)} (${ago(at, now)})`)
@@ -30,6 +32,7 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system, o
       ['parent', task.parent],
       ...keptRows(events),
       ['client', task.client],
+      ['agreement', told && agreementText(told)],
       ['schedule', task.schedule],
       [
         'labels',

@@ -7,7 +7,7 @@ import { noteWaits } from '../follow-waits.ts'
 import { writeOutput } from '../follow-output.ts'
 import { readInput } from '../read-input.ts'
 import { shown } from '../screen/json.ts'
-import { loadTaskTypes } from '../task-types.ts'
+import { typesFor } from '../task-types.ts'
 import type { Connection } from '../remote.ts'
 
 interface Options {
@@ -19,6 +19,7 @@ interface Options {
   readonly key?: string
   readonly id?: string
   readonly client?: string
+  readonly agreement?: string
   readonly model?: string
   readonly label?: Readonly<Record<string, string>>
   readonly delay?: number
@@ -32,7 +33,7 @@ export const run: Run = async (call) => {
   const options = call.options as Options
   const settings = await call.settings()
   const input = await readInput(call, given, options.input)
-  const types = await loadTaskTypes(settings)
+  const types = await typesFor(settings, options.agreement)
   await using client = await connect(settings, { create: true, types })
   const receipt = await client.submit(type, input, submitOptions(options))
   const isAwaited = options.wait === true || options.follow === true
@@ -53,12 +54,13 @@ export const run: Run = async (call) => {
 }
 
 function submitOptions(options: Options): SubmitOptions {
-  const { lane, key, id, client, model, label, delay, due, limit } = options
+  const { lane, key, id, client, agreement, model, label, delay, due, limit } = options
   return {
     lane,
     idempotencyKey: key,
     taskId: id,
     client,
+    agreement,
     model,
     labels: label,
     delayMs: delay,

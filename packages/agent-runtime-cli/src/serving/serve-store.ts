@@ -51,7 +51,8 @@ export async function serveStore(
     }),
   )
   const { store } = opened
-  const base = { ...optionsOf(settings), store, onFailure: failure.tell }
+  const agreements = types?.agreements ?? []
+  const base = { ...optionsOf(settings), store, agreements, onFailure: failure.tell }
   await using runtime: Client =
     definitions.length === 0
       ? await createClient({ ...base, ...(types === undefined ? {} : { tasks: types.types }) })

@@ -1,4 +1,4 @@
-import { defineContract, defineTask } from '@ku0/agent-runtime'
+import { defineAgreement, defineContract, defineTask } from '@ku0/agent-runtime'
 import { z } from 'zod'
 
 export const greet = defineTask(
@@ -19,5 +19,14 @@ export const others = [
   defineTask({ type: 'digest', input: z.number(), lane: 'batch' }, (_, n) => n * 2),
   defineTask({ type: 'work', input: z.number() }, (_, n) => n * 2),
 ]
+
+export const gold = defineAgreement({
+  name: 'gold',
+  client: 'acme',
+  tier: 'contracted',
+  lane: 'interactive',
+  deadlineMs: 60_000,
+  oversight: 'spot_check',
+})
 
 export const elsewhere = defineContract({ type: 'elsewhere', input: z.string() })

@@ -27,6 +27,8 @@ export type ScheduledRun = Pick<
   | 'tokens'
   | 'cost'
   | 'budget'
+  | 'oversight'
+  | 'outOfCredits'
 >
 
 /** The definition of a schedule. */

@@ -29,6 +29,8 @@ export interface Explanation {
   readonly ahead?: number
   /** Queued and due: where it stands. */
   readonly place?: QueuePlace
+  /** Under an agreement: its name, and the client that it is with, with its tier now. Source: `docs/credits.md`. */
+  readonly agreement?: { readonly name: string; readonly client: string; readonly tier: ClientTier }
   /** Queued: when it is likely to start. */
   readonly start?: StartEstimate
   /** Queued, for a quota: that quota as it stands. */

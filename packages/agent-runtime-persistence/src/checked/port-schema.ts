@@ -186,6 +186,8 @@ export const scheduleDefinition = z.strictObject({
     tokens: submitted.tokens,
     cost: submitted.cost,
     budget: submitted.budget,
+    oversight: submitted.oversight,
+    outOfCredits: submitted.outOfCredits,
   } satisfies Shape<ScheduledRun>),
   catchUp: z.enum(catchUps),
   graceMs: ms,

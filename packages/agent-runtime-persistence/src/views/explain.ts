@@ -70,8 +70,19 @@ export function prepareExplain(
     "SELECT at, data FROM event WHERE task = ? AND type = 'step.completed' ORDER BY seq DESC",
   )
 
+  function agreementOf({ labels, client = '' }: TaskRecord): Pick<Explanation, 'agreement'> {
+    const name = labels?.['agreement']
+    if (name === undefined) return {}
+    return { agreement: { name, client, tier: load.client(client)?.tier ?? 'marketplace' } }
+  }
+
   return function explain(row: TaskRow, record: TaskRecord): Explanation {
-    const base = { taskId: record.taskId, state: record.state, ...stageOf(row, record) }
+    const base = {
+      taskId: record.taskId,
+      state: record.state,
+      ...stageOf(row, record),
+      ...agreementOf(record),
+    }
     switch (record.state) {
       case 'queued': {
         const { summary, ...queued } = explainQueued(row, record.dueAt)

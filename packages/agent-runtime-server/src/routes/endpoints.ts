@@ -59,6 +59,7 @@ import {
   upcomingTimes,
 } from './schedules.ts'
 import { listReports, showReport } from './reports.ts'
+import { listAgreements } from './agreements.ts'
 import { listEntries, purchaseCredits, showCredits } from './credits.ts'
 import { showResult, showTask } from './show-task.ts'
 import { restartSupervised, showSupervised, startSupervised, stopSupervised } from './supervisors.ts'
@@ -109,6 +110,7 @@ export const endpoints: readonly Endpoint[] = [
   listClients,
   setClient,
   removeClient,
+  listAgreements,
   showCredits,
   purchaseCredits,
   listEntries,

@@ -8,6 +8,7 @@ import { wholeText } from '../wire/parameters.ts'
 import { isoOf } from '../wire/times.ts'
 import { Moment, Value } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
+import { assertAgreement } from './agreements.ts'
 import { endpoint } from './endpoint.ts'
 import { rejection } from './submit-tasks.ts'
 
@@ -102,6 +103,7 @@ export const putSchedule = endpoint({
         tokens: z.number().min(0).optional(),
         cost: z.number().min(0).optional(),
         budget: BudgetOptionsSchema.optional(),
+        agreement: z.string().min(1).max(255).optional(),
         catchUp: z.enum(catchUps).optional(),
         graceMs: z.number().min(0).optional(),
         overlap: z.enum(overlaps).optional(),
@@ -110,7 +112,8 @@ export const putSchedule = endpoint({
   }),
   answers: { 200: { description: 'The schedule', schema: ScheduleSchema } },
   problems: [422],
-  async run({ serving, params: { schedule: name }, body: { timing, task, input, options } }) {
+  async run({ serving, caller, params: { schedule: name }, body: { timing, task, input, options } }) {
+    await assertAgreement(serving, caller, options?.agreement, 'body')
     const { schedules } = serving.runtime
     const value = valueFromJson(input, 'body.input')
     return answer(

@@ -6,6 +6,7 @@ import { fieldsRefused, Problem, refusal } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
 import { AcceptedSchema, ReceiptSchema, SubmissionSchema } from '../wire/records.ts'
 import { valueFromJson } from '../wire/values.ts'
+import { assertAgreement } from './agreements.ts'
 import { endpoint } from './endpoint.ts'
 
 type Submission = z.output<typeof SubmissionSchema>
@@ -31,6 +32,7 @@ export const submitTask = endpoint({
   problems: [409, 422],
   async run({ serving, caller, request, body }) {
     const item = submissionFor(caller, body, 'body', request.header('idempotency-key'))
+    await assertAgreement(serving, caller, body.options?.agreement, 'body')
     const receipt = await serving.runtime.submit(item.task, item.input, item.options)
     if (!receipt.accepted) throw await rejection(serving, receipt)
     const { taskId } = receipt
@@ -62,6 +64,8 @@ export const submitTasks = endpoint({
         { field: 'body.tasks', allowed: `at most ${maxSubmissions} submissions (maxSubmissions)` },
       ])
     const items = tasks.map((task, index) => submissionFor(caller, task, `body.tasks.${index}`))
+    for (const [index, { options }] of tasks.entries())
+      await assertAgreement(serving, caller, options?.agreement, `body.tasks.${index}`)
     return answer(serving, { receipts: await serving.runtime.submitMany(items) }, 201)
   },
 })

@@ -129,6 +129,12 @@ const SubmitOptionsSchema = z
     tokens: z.number().min(0).optional(),
     cost: z.number().min(0).optional(),
     budget: BudgetOptionsSchema.optional(),
+    agreement: z
+      .string()
+      .min(1)
+      .max(255)
+      .optional()
+      .openapi({ description: 'The name of an agreement that the server knows: GET /agreements' }),
   })
   .openapi('SubmitOptions')
 

@@ -23,3 +23,11 @@ export interface AgreementTerms {
 export interface Agreement extends AgreementTerms {
   readonly kind: 'agreement'
 }
+
+/** The agreements that this client or runtime was given as `agreements`. Source: `docs/credits.md`. */
+export interface Agreements {
+  /** All of them, by name. A server's are those that the caller may use. */
+  list(): Promise<readonly Agreement[]>
+  /** Undefined if no agreement has this name. */
+  get(name: string): Promise<Agreement | undefined>
+}

@@ -16,6 +16,7 @@ import type {
   WaitHistogram,
   WorkerStatus,
 } from '@ku0/agent-runtime-core'
+import type { Agreements } from './agreements.ts'
 import type { Approvals } from './approvals.ts'
 import type { Budgets } from './budgets.ts'
 import type { Clients } from './clients.ts'
@@ -51,6 +52,8 @@ export interface Client extends AsyncDisposable {
   readonly schedules: Schedules
   /** On whose account tasks run: `docs/shares.md`. */
   readonly clients: Clients
+  /** The agreements that submissions can name: `docs/credits.md`. */
+  readonly agreements: Agreements
   /** The credits of clients, and their ledgers: `docs/credits.md`. */
   readonly credits: Credits
   /** How good agents are: `docs/evaluation.md`. */

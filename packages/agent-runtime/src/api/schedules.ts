@@ -86,7 +86,7 @@ export interface IntervalTiming {
 /** Options of a schedule besides its times, its task and its input. */
 export interface ScheduleOptions extends Pick<
   SubmitOptions,
-  'lane' | 'client' | 'model' | 'tools' | 'labels' | 'timeoutMs' | 'tokens' | 'cost' | 'budget'
+  'lane' | 'client' | 'model' | 'tools' | 'labels' | 'timeoutMs' | 'tokens' | 'cost' | 'budget' | 'agreement'
 > {
   /**
    * The runs for times that passed while no process ran: `one` (the default) run for all of them, `all`

@@ -39,10 +39,10 @@ export interface SubmitOptions {
    */
   readonly budget?: BudgetOptions | undefined
   /**
-   * The agreement that it comes under: what `defineAgreement` returns. Options of the call win over its terms, except for the client and
-   * the oversight. Source: `docs/credits.md`.
+   * The agreement that it comes under: what `defineAgreement` returns, or the name of one that the client or runtime was given as `agreements`.
+   * Options of the call win over its terms, except for the client and the oversight. Source: `docs/credits.md`.
    */
-  readonly agreement?: Agreement | undefined
+  readonly agreement?: Agreement | string | undefined
 }
 
 /** One submission, as it is made. */

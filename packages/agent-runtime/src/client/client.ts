@@ -13,6 +13,7 @@ import {
   type ValueCodec,
   RuntimeError,
 } from '@ku0/agent-runtime-core'
+import type { Agreement, Agreements } from '../api/agreements.ts'
 import type { Approvals } from '../api/approvals.ts'
 import type { Budgets } from '../api/budgets.ts'
 import type {
@@ -67,6 +68,7 @@ import {
   taskIdOf,
   waitRules,
 } from '../terms/arguments.ts'
+import { AgreementBook } from './agreements.ts'
 import { approvalsOf } from './approvals.ts'
 import { budgetsOf } from './budgets.ts'
 import { cancelMany } from './cancel-many.ts'
@@ -103,6 +105,7 @@ export interface ClientDeps {
   readonly values: ValueCodec
   readonly environment: Environment
   readonly types: KnownTypes
+  readonly agreements: readonly Agreement[]
   readonly evaluation: EvaluationSettings
   readonly lifetime: Lifetime
   readonly log: LogLine
@@ -121,6 +124,7 @@ export interface ClientDeps {
  */
 export class StoreClient implements Client {
   readonly info: StoreInfo
+  readonly agreements: Agreements
   protected readonly submissions: Submissions
   protected readonly feed: Feed
   protected readonly deadlines: Deadlines
@@ -149,6 +153,8 @@ export class StoreClient implements Client {
     this.feed = new Feed(store, values, (error, { type }) =>
       log('error', 'a listener failed', { event: type, error: describeError(error) }),
     )
+    const agreements = new AgreementBook(deps.agreements, { store, assertOpen: () => lifetime.assertOpen() })
+    this.agreements = { list: () => agreements.list(), get: (name) => agreements.get(name) }
     let settings: ReadonlyMap<string, TypeSettings> | undefined
     const watch = new TypeWatch({
       store,
@@ -161,6 +167,7 @@ export class StoreClient implements Client {
       watch,
       store,
       types,
+      agreements,
       config,
       values,
       log,

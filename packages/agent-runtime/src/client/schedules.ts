@@ -64,7 +64,7 @@ export class ScheduleBook implements Schedules {
     input: unknown,
     options: ScheduleOptions = {},
   ): Promise<ScheduleStatus> {
-    const { store, config, clock, assertTaking } = this.#deps
+    const { store, config, clock, submissions, assertTaking } = this.#deps
     assertTaking()
     assertName('put', name)
     const now = Math.floor(clock.now())
@@ -76,7 +76,8 @@ export class ScheduleBook implements Schedules {
       )
     assertOptions('schedules.put', options, optionRules, { familiar: familiarToSchedule })
     const { catchUp = 'one', graceMs = DEFAULT_GRACE_MS, overlap = 'allow', ...submitted } = options
-    const run = await this.#runOf(name, task, input, { lane: 'batch', ...withoutUndefined(submitted) })
+    const { lane = 'batch' } = submissions.agreementOf(options, `schedule '${name}':`) ?? {}
+    const run = await this.#runOf(name, task, input, { lane, ...withoutUndefined(submitted) })
     const definition = { timing: read, run, catchUp, graceMs, overlap }
     const outcome = await store.write({ kind: 'putSchedule', name, definition, nextAt })
     if (outcome.as === 'put') return statusOf(this.#deps.values, outcome.schedule)
@@ -168,22 +169,14 @@ export class ScheduleBook implements Schedules {
     { budget, ...options }: RunOptions,
   ): Promise<ScheduledRun> {
     const place = `schedule '${name}': `
-    const { types, submissions, config, values } = this.#deps
-    const terms = budget === undefined ? {} : { budget: budgetTerms('schedules.put option budget', budget) }
-    if (isName(task) && types.find(task, task) === undefined) {
-      const what = `${place}the input of task '${task}'`
-      return {
-        ...options,
-        ...terms,
-        type: task,
-        input: values.encode(input, { what, maxBytes: config.maxPayloadBytes }),
-      }
-    }
-    const {
-      refused,
-      trace: _,
-      ...run
-    } = await submissions.prepare({ task, input, options: { ...options, ...(budget && { budget }) } }, place)
+    const { types, submissions } = this.#deps
+    if (budget !== undefined) budgetTerms('schedules.put option budget', budget)
+    const item = { task, input, options: { ...options, ...(budget && { budget }) } }
+    const isKnown = !isName(task) || types.find(task, task) !== undefined
+    const prepared = isKnown
+      ? submissions.prepareLater(item, place)
+      : submissions.uncheckedLater(task, item, place)
+    const { refused, trace: _, ...run } = await prepared
     if (refused !== undefined) throw new RuntimeError(refused.reason, `${place}${refused.message}`)
     return run
   }
@@ -195,7 +188,8 @@ export class ScheduleBook implements Schedules {
 }
 
 /** Options of a run, as they were given. */
-type RunOptions = Omit<ScheduledRun, 'type' | 'input' | 'budget'> & Pick<SubmitOptions, 'budget'>
+type RunOptions = Omit<ScheduledRun, 'type' | 'input' | 'budget' | 'oversight' | 'outOfCredits'> &
+  Pick<SubmitOptions, 'budget' | 'agreement'>
 
 /** How late a time may be and still count as on time. */
 const DEFAULT_GRACE_MS = 60_000
@@ -204,7 +198,7 @@ const countRule = wholeNumber(1, 100)
 const LEAST_INTERVAL_MS = 1_000
 const MOST_INTERVAL_MS = 31_536_000_000
 
-const { lane, client, model, tools, labels, timeoutMs, tokens, cost } = submitRules
+const { lane, client, model, tools, labels, timeoutMs, tokens, cost, agreement } = submitRules
 const optionRules: Rules<ScheduleOptions> = {
   lane,
   client,
@@ -214,6 +208,7 @@ const optionRules: Rules<ScheduleOptions> = {
   timeoutMs,
   tokens,
   cost,
+  agreement,
   budget: submitRules.budget,
   catchUp: [catchUps.join(' | '), (value) => (catchUps as readonly unknown[]).includes(value)],
   graceMs: delayRule,

@@ -30,6 +30,7 @@ import type { TaskTerms } from '../terms/task-definition.ts'
 import type { LogLine } from '../api/logger.ts'
 import type { TypeWatch } from '../terms/type-watch.ts'
 import type { KnownTypes } from './known-types.ts'
+import type { AgreementBook } from './agreements.ts'
 import { watchQuotaNames } from './unlimited-names.ts'
 
 /**
@@ -45,13 +46,13 @@ export class Submissions {
   readonly #trace: () => Readonly<Record<string, string>> | undefined
   readonly #assertOpen: () => void
   readonly #watch: Pick<TypeWatch, 'lookAgain'> | undefined
-  /** The agreements whose clients have their tier. */
-  readonly #agreed = new WeakSet<Agreement>()
+  readonly #agreements: AgreementBook
   readonly #watchNames: ReturnType<typeof watchQuotaNames>
 
   constructor(deps: {
     readonly store: ExecutionStore
     readonly types: KnownTypes
+    readonly agreements: AgreementBook
     readonly config: ExecutionConfig
     readonly values: ValueCodec
     readonly log: LogLine
@@ -65,6 +66,7 @@ export class Submissions {
     this.#watch = deps.watch
     this.#store = deps.store
     this.#types = deps.types
+    this.#agreements = deps.agreements
     this.#maxBytes = deps.config.maxPayloadBytes
     this.#values = deps.values
     this.#values = deps.values
@@ -92,7 +94,7 @@ export class Submissions {
    * `place`.
    */
   async prepare(item: SubmitItem, place: string): Promise<Submission> {
-    return this.#prepare(item, place, (type) => this.#unknown(type, item))
+    return this.#prepare(item, place, (type, resolved) => this.#unknown(type, resolved))
   }
 
   /**
@@ -100,8 +102,8 @@ export class Submissions {
    * coordinates a graph, with a task type of the runtime's own, need not define their types.
    */
   prepareChild(item: SubmitItem, call: string, parentType: string): Submission | Promise<Submission> {
-    return this.#prepare(item, call, (type) =>
-      parentType.startsWith(RESERVED) ? this.#unchecked(type, item) : this.#unknown(type, item),
+    return this.#prepare(item, call, (type, resolved) =>
+      parentType.startsWith(RESERVED) ? this.#unchecked(type, resolved) : this.#unknown(type, resolved),
     )
   }
 
@@ -113,44 +115,73 @@ export class Submissions {
     this.#assertOpen()
     const tasks: Submission[] = []
     for (const [index, item] of items.entries()) {
-      const prepared = this.#prepare(item, `${placeOf(index)}submit`, (type) => this.#unknown(type, item))
+      const prepared = this.#prepare(item, `${placeOf(index)}submit`, (type, resolved) =>
+        this.#unknown(type, resolved),
+      )
       tasks.push(prepared instanceof Promise ? await prepared : prepared)
     }
-    for (const { options } of items)
-      if (options?.agreement !== undefined) await this.#agree(options.agreement)
+    for (const [index, { options }] of items.entries())
+      if (options?.agreement !== undefined) await this.#keep(options, `${placeOf(index)}submit`)
     this.#assertOpen()
     this.#watch?.lookAgain()
     return tasks.length === 0 ? [] : this.#store.write({ kind: 'submit', tasks })
   }
 
-  /** The client of an agreement gets its tier before the first task comes under it. */
-  async #agree(agreement: Agreement): Promise<void> {
-    const { client, tier } = agreement
-    if (tier === undefined || this.#agreed.has(agreement)) return
-    const outcome = await this.#store.write({ kind: 'putClient', name: client, tier })
-    if (outcome.as === 'full')
-      throw new RuntimeError(
-        'limit_exceeded',
-        `the client ${show(client)} of the agreement ${show(agreement.name)} is one too many: the limit maxClients is reached; remove a client first`,
-        { details: { client } },
+  /** The same for a task that is submitted later: the client of its agreement gets its tier now. */
+  async prepareLater(item: SubmitItem, place: string): Promise<Submission> {
+    const prepared = await this.prepare(item, place)
+    await this.#keep(item.options, place)
+    return prepared
+  }
+
+  /** A submission whose input no schema here checks, for later. */
+  async uncheckedLater(type: string, item: SubmitItem, place: string): Promise<Submission> {
+    const prepared = this.#unchecked(type, this.#resolved(item, place))
+    await this.#keep(item.options, place)
+    return prepared
+  }
+
+  /** The agreement that options name. */
+  agreementOf(options: Pick<SubmitOptions, 'agreement'> | undefined, call: string): Agreement | undefined {
+    const given = options?.agreement
+    return given === undefined ? undefined : this.#agreements.resolve(given, call)
+  }
+
+  async #keep(options: SubmitOptions | undefined, call: string): Promise<void> {
+    const agreement = this.agreementOf(options, call)
+    if (agreement !== undefined) await this.#agreements.keep(agreement)
+  }
+
+  /** The item with its agreement in place of the name of it. */
+  #resolved(item: SubmitItem, call: string): ResolvedItem {
+    const { options } = item
+    if (options?.agreement === undefined) return item as ResolvedItem
+    const agreement = this.agreementOf(options, call) as Agreement
+    const { client } = options
+    if (client !== undefined && client !== agreement.client)
+      throw invalid(
+        `${call} options agreement and client: the agreement ${show(agreement.name)} is with ${show(agreement.client)}; given ${show(client)}`,
       )
-    this.#agreed.add(agreement)
+    return { ...item, options: { ...options, agreement } }
   }
 
   #prepare(
-    { task, input, options }: SubmitItem,
+    item: SubmitItem,
     call: string,
-    unknown: (type: string) => Submission,
+    unknown: (type: string, item: ResolvedItem) => Submission,
   ): Submission | Promise<Submission> {
+    const { task, input } = item
     const type: unknown = typeof task === 'string' ? task : typeOf(task)
     if (!isName(type)) {
       throw invalid(
         `${call}: what defineTask or defineContract returns, or a task type of ${nameRule[0]}; given ${show(task)}`,
       )
     }
-    checkOptions(options, call)
+    checkOptions(item.options, call)
+    const resolved = this.#resolved(item, call)
+    const { options } = resolved
     const terms = this.#types.find(type, task)
-    if (terms === undefined) return unknown(type)
+    if (terms === undefined) return unknown(type, resolved)
     const place = call.endsWith('submit') ? call.slice(0, -'submit'.length) : `${call}: `
     const threw = (error: unknown) => {
       const message = `the schema of task '${type}' failed: ${describeError(error).message}`
@@ -167,7 +198,7 @@ export class Submissions {
   }
 
   /** A type of which this process knows only the name. */
-  #unknown(type: string, item: SubmitItem): Submission {
+  #unknown(type: string, item: ResolvedItem): Submission {
     const refusal = this.#types.refusalOf(type)
     return refusal === undefined
       ? this.#unchecked(type, item)
@@ -175,7 +206,7 @@ export class Submissions {
   }
 
   /** The worker's schema checks the input. */
-  #unchecked(type: string, { input, options }: SubmitItem): Submission {
+  #unchecked(type: string, { input, options }: ResolvedItem): Submission {
     const what = `the input of task '${type}'`
     return this.#submission(
       type,
@@ -188,7 +219,7 @@ export class Submissions {
   #judge(
     terms: TaskTerms,
     input: unknown,
-    options: SubmitOptions | undefined,
+    options: ResolvedOptions | undefined,
     { issues }: Awaited<ReturnType<typeof check>>,
     place: string,
   ): Submission {
@@ -203,7 +234,7 @@ export class Submissions {
 
   #refuse(
     type: string,
-    options: SubmitOptions | undefined,
+    options: ResolvedOptions | undefined,
     reason: 'unknown_task_type' | 'invalid_payload',
     message: string,
     terms?: TaskTerms,
@@ -215,7 +246,7 @@ export class Submissions {
   #submission(
     type: string,
     input: string,
-    options: SubmitOptions | undefined,
+    options: ResolvedOptions | undefined,
     terms: TaskTerms | undefined,
   ): Submission {
     const model = options?.model ?? terms?.model
@@ -241,6 +272,10 @@ export class Submissions {
   }
 }
 
+/** Options whose agreement was found by its name. */
+type ResolvedOptions = Omit<SubmitOptions, 'agreement'> & { readonly agreement?: Agreement | undefined }
+type ResolvedItem = Omit<SubmitItem, 'options'> & { readonly options?: ResolvedOptions | undefined }
+
 /** The type of a definition. Nothing else is read here. */
 function typeOf(task: unknown): unknown {
   if (typeof task !== 'object') return undefined
@@ -254,7 +289,7 @@ function typeOf(task: unknown): unknown {
 /** What a submission takes from its agreement, besides its lane and its limits of time. */
 function agreedOf(
   { name, client, oversight, outOfCredits }: Agreement,
-  options: SubmitOptions | undefined,
+  options: ResolvedOptions | undefined,
 ): Partial<Submission> {
   return {
     client,
@@ -266,7 +301,7 @@ function agreedOf(
 
 /** The default budget of a task type is cut to what is left above it; a budget that a call names is not. */
 function budgetOf(
-  options: SubmitOptions | undefined,
+  options: ResolvedOptions | undefined,
   terms: TaskTerms | undefined,
 ): { readonly budget?: BudgetTerms } {
   const wallMs = options?.agreement?.deadlineMs
@@ -288,11 +323,6 @@ const MAX_MESSAGE_LENGTH = 2_000
 function checkOptions(options: SubmitOptions | undefined, call: string): void {
   assertOptions(call, options, submitRules, { familiar: familiarToSubmission })
   if (options?.budget !== undefined) budgetTerms(`${call} option budget`, options.budget)
-  const { agreement, client } = options ?? {}
-  if (agreement !== undefined && client !== undefined && client !== agreement.client)
-    throw invalid(
-      `${call} options agreement and client: the agreement ${show(agreement.name)} is with ${show(agreement.client)}; given ${show(client)}`,
-    )
   if (options?.dueAt !== undefined && options.delayMs !== undefined)
     throw invalid(`${call} options dueAt and delayMs: give only one of them`)
 }

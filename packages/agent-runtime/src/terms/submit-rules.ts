@@ -33,7 +33,10 @@ export const submitRules: Rules<SubmitOptions> = {
   tokens: ['a whole number, 0 or more', (value) => Number.isSafeInteger(value) && isAmount(value)],
   cost: ['a number from 0 to 1e9', (value) => isAmount(value) && value <= 1e9],
   budget: ['an object with limits', isRecord],
-  agreement: ['what defineAgreement returns', isAgreement],
+  agreement: [
+    'what defineAgreement returns, or the name of one that was given as agreements',
+    (value) => isAgreement(value) || isName(value),
+  ],
 }
 
 /** Whole ms that a Date can represent: the store keeps integers. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ConfigError } from '@ku0/agent-runtime-core'
-import { createRuntime, defineAgreement, defineTask } from '../../src/index.ts'
+import { createClient, createRuntime, defineAgreement, defineTask } from '../../src/index.ts'
 import { virtualRuntime } from '../virtual-runtime.ts'
 
 const inner = defineTask({ type: 'inner', input: z.null() }, async (ctx) => {
@@ -78,6 +78,140 @@ describe('an agreement', () => {
     // Its child runs on credit as well.
     expect(await runtime.result(await runtime.submit(work, null, { agreement: trusted }))).toBe('done')
     expect(await runtime.credits.balance('rich')).toMatchObject({ credits: -2, reserved: 0, spent: 2 })
+  })
+
+  test('12.5 is found by its name in submissions and schedules, where the runtime was given it', async () => {
+    const gold = defineAgreement({
+      name: 'gold',
+      client: 'acme',
+      tier: 'contracted',
+      lane: 'interactive',
+      oversight: 'supervised',
+      outOfCredits: 'run',
+    })
+    const silver = defineAgreement({ name: 'silver', client: 'bob' })
+    const { runtime } = await virtualRuntime({
+      tasks: [work, inner],
+      agreements: [silver, gold],
+      config: { shares: {} },
+      start: false,
+    })
+    expect(await runtime.agreements.list()).toEqual([gold, silver])
+    expect(await runtime.agreements.get('gold')).toBe(gold)
+    expect(await runtime.agreements.get('lead')).toBeUndefined()
+    const [first, second] = await runtime.submitMany([
+      { task: work, input: null, options: { agreement: 'gold' } },
+      { task: work, input: null, options: { agreement: silver } },
+    ])
+    expect(await runtime.status(first)).toMatchObject({ client: 'acme', labels: { agreement: 'gold' } })
+    expect(await runtime.status(second)).toMatchObject({ client: 'bob', lane: 'normal' })
+    expect(await runtime.explain(first)).toMatchObject({
+      agreement: { name: 'gold', client: 'acme', tier: 'contracted' },
+    })
+    expect(await runtime.explain(second)).toMatchObject({
+      agreement: { name: 'silver', client: 'bob', tier: 'marketplace' },
+    })
+    const hourly = { everyMs: 3_600_000 }
+    const terms = { client: 'acme', oversight: 'supervised', outOfCredits: 'run' }
+    for (const [name, task] of [['known', work]] as const) {
+      const put = await runtime.schedules.put(name, hourly, task, null, { agreement: 'gold' })
+      expect(put).toMatchObject({ ...terms, lane: 'interactive', labels: { agreement: 'gold' } })
+      const receipt = await runtime.schedules.trigger(name)
+      expect(await runtime.status(receipt)).toMatchObject({ client: 'acme', lane: 'interactive' })
+      expect(await runtime.explain(receipt)).toMatchObject({
+        agreement: { name: 'gold', tier: 'contracted' },
+      })
+    }
+    expect(
+      await runtime.schedules.put('slow', hourly, work, null, { agreement: gold, lane: 'batch' }),
+    ).toMatchObject({ lane: 'batch' })
+    expect(await runtime.schedules.put('usual', hourly, work, null, { agreement: silver })).toMatchObject({
+      lane: 'batch',
+    })
+  })
+
+  test('12.5 reaches a schedule whose task type only workers know, and gives the tier', async () => {
+    await using client = await createClient({
+      store: 'sqlite::memory:',
+      agreements: [
+        defineAgreement({ name: 'gold', client: 'acme', tier: 'contracted', outOfCredits: 'park' }),
+      ],
+      config: { shares: {} },
+      logger: false,
+    })
+    const put = await client.schedules.put('s', { everyMs: 1_000 }, 'unknown', 1, { agreement: 'gold' })
+    expect(put).toMatchObject({ client: 'acme', outOfCredits: 'park', labels: { agreement: 'gold' } })
+    expect(await client.clients.get('acme')).toMatchObject({ tier: 'contracted' })
+  })
+
+  test('12.5 a name that no agreement has is refused by each door, with the names that there are', async () => {
+    const gold = defineAgreement({ name: 'gold', client: 'acme' })
+    const { runtime } = await virtualRuntime({ tasks: [work, inner], agreements: [gold], start: false })
+    const missing = 'there is no agreement "lead", there are "gold"; pass what defineAgreement returns'
+    await expect(runtime.submit(work, null, { agreement: 'lead' })).rejects.toThrow(
+      `submit option agreement: ${missing}`,
+    )
+    await expect(
+      runtime.submitMany([
+        { task: work, input: null, options: { agreement: 'gold' } },
+        { task: work, input: null, options: { agreement: 'lead' } },
+      ]),
+    ).rejects.toThrow(`item 1: submit option agreement: ${missing}`)
+    await expect(
+      runtime.schedules.put('s', { everyMs: 1_000 }, work, null, { agreement: 'lead' }),
+    ).rejects.toThrow(missing)
+    await expect(
+      runtime.schedules.put('s', { everyMs: 1_000 }, work, null, { agreement: 'gold', client: 'bob' }),
+    ).rejects.toThrow('the agreement "gold" is with "acme"; given "bob"')
+    expect((await runtime.list()).tasks).toEqual([])
+    const twice = [gold, defineAgreement({ name: 'gold', client: 'bob' })]
+    await expect(
+      createClient({ store: 'sqlite::memory:', agreements: twice, logger: false }),
+    ).rejects.toThrow('agreements[1].name')
+    await expect(
+      createClient({ store: 'sqlite::memory:', agreements: [{ ...gold }], logger: false }),
+    ).rejects.toThrow('what defineAgreement returns')
+  })
+
+  test('12.5 children, retries and forks stay under it', async () => {
+    const gold = defineAgreement({
+      name: 'gold',
+      client: 'acme',
+      lane: 'interactive',
+      deadlineMs: 60_000,
+      oversight: 'supervised',
+      outOfCredits: 'run',
+    })
+    const part = defineTask({ type: 'part', input: z.null() }, () => 'part')
+    const breaks = defineTask({ type: 'breaks', input: z.null() }, async (ctx) => {
+      await ctx.call('part', part, null, { labels: { of: 'me' } })
+      throw new Error('broken')
+    })
+    await using runtime = await createRuntime({
+      store: 'sqlite::memory:',
+      tasks: [breaks, part],
+      agreements: [gold],
+      config: { shares: { ledger: true, outOfCredits: 'reject', startCredits: 0 } },
+      logger: false,
+    })
+    const first = await runtime.submit(breaks, null, { agreement: 'gold' })
+    await expect(runtime.result(first)).rejects.toThrow('broken')
+    const again = await runtime.retry(first)
+    await expect(runtime.result(again)).rejects.toThrow('broken')
+    const forked = await runtime.fork(first)
+    await expect(runtime.result(forked)).rejects.toThrow('broken')
+    for (const receipt of [first, again, forked]) {
+      expect(await runtime.status(receipt)).toMatchObject({
+        client: 'acme',
+        lane: 'interactive',
+        labels: { agreement: 'gold' },
+        budget: { limits: { wallMs: 60_000 } },
+      })
+      const { events } = await runtime.history(receipt, { limit: 1 })
+      expect(events[0]?.data).toMatchObject({ oversight: 'supervised', outOfCredits: 'run' })
+    }
+    const { tasks } = await runtime.list({ types: ['part'] })
+    expect(tasks).toMatchObject([{ client: 'acme', labels: { of: 'me', agreement: 'gold' } }])
   })
 
   test('12.5 is refused where it is with another client, or was not defined', async () => {

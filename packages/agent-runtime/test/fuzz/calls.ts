@@ -261,6 +261,7 @@ export const doors: Readonly<Record<string, Door>> = {
           lanes: mostly(listOf(lane)),
           parent: name,
           client: name,
+          agreement: name,
           labels,
         },
         'types',
@@ -602,6 +603,8 @@ export const doors: Readonly<Record<string, Door>> = {
     given: [name, fields({ credits: count, tier: mostly(values('contracted', 'marketplace')) })],
     open: ({ runtime }, it: never, settings: never) => runtime.clients.set(it, settings),
   },
+  'agreements.get': { given: [name], open: ({ runtime }, it: never) => runtime.agreements.get(it) },
+  'agreements.list': { given: [], open: ({ runtime }) => runtime.agreements.list() },
   'clients.get': { given: [name], open: ({ runtime }, it: never) => runtime.clients.get(it) },
   'clients.list': {
     given: [fields({ after: name, limit: count })],

@@ -123,6 +123,14 @@ function begin<T>(
   }
 }
 
+/** A child has the label `agreement` of its parent. */
+function underAgreement(
+  { labels: { agreement } = {} }: Pick<Submission, 'labels'>,
+  { labels }: Pick<Submission, 'labels'>,
+): Pick<Submission, 'labels'> {
+  return agreement === undefined ? {} : { labels: { ...labels, agreement } }
+}
+
 function readOptions(
   call: string,
   given: unknown,
@@ -261,6 +269,7 @@ class Spawn<T> implements Start, Member, Seeker {
       ...(parent.outOfCredits === undefined ? {} : { outOfCredits: parent.outOfCredits }),
       ...(parent.trace === undefined ? {} : { trace: parent.trace }),
       ...prepared,
+      ...underAgreement(parent, prepared),
     }
     const retryOf = parent.asRetry === true && parent.forkOf !== undefined ? { retryOf: parent.forkOf } : {}
     const drops = this.#room?.openWait(this)

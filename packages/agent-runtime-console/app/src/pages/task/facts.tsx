@@ -28,6 +28,9 @@ export function Facts({
       : []),
     ...(task.state === 'running' ? [['Worker', task.lease.workerId] as const] : []),
     ...(task.client === undefined ? [] : [['Client', task.client] as const]),
+    ...(why.data?.agreement === undefined
+      ? []
+      : [['Agreement', `${why.data.agreement.name}, ${why.data.agreement.tier}`] as const]),
     ...(task.model === undefined ? [] : [['Model', task.model] as const]),
     ...(task.tools.length === 0 ? [] : [['Tools', some(task.tools, 4)] as const]),
     ...(labels.length === 0 ? [] : [['Labels', some(labels, 4)] as const]),

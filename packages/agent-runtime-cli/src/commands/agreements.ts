@@ -1,0 +1,31 @@
+import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
+import { table } from '../screen/table.ts'
+import { lasting } from '../screen/words.ts'
+import { requireTaskTypes } from '../task-types.ts'
+
+export const run: Run = async (call) => {
+  const { print } = call
+  const settings = await call.settings()
+  const types = settings.server === undefined ? await requireTaskTypes(settings, 'agreements') : undefined
+  await using connection = await connect(settings, { types })
+  const agreements = await connection.agreements.list()
+  print.answer({ agreements }, () =>
+    agreements.length === 0
+      ? ['there is no agreement']
+      : table(
+          ['AGREEMENT', 'CLIENT', 'TIER', 'LANE', 'ATTEMPT', 'DEADLINE', 'OVERSIGHT', 'OUT OF CREDITS'],
+          agreements.map(({ name, client, tier, lane, timeoutMs, deadlineMs, oversight, outOfCredits }) => [
+            name,
+            client,
+            tier ?? '',
+            lane ?? '',
+            timeoutMs === undefined ? '' : lasting(timeoutMs),
+            deadlineMs === undefined ? '' : lasting(deadlineMs),
+            oversight ?? '',
+            outOfCredits ?? '',
+          ]),
+        ),
+  )
+  return 0
+}
