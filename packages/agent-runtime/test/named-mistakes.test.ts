@@ -61,6 +61,7 @@ describe('mistakes are named', () => {
   test('a capacity that is asked for lifts a limit that nobody has set', async () => {
     const memory = {
       store: 'sqlite::memory:',
+      thread: false,
       tasks: [known],
       workers: { capacity: 20 },
       logger: false,
@@ -92,7 +93,10 @@ describe('mistakes are named', () => {
       [undefined, 4],
       [{ maxInFlightPerWorker: 20 }, 20],
     ] as const) {
-      const store = await openStore('sqlite::memory:', config === undefined ? {} : { config })
+      const store = await openStore('sqlite::memory:', {
+        thread: false,
+        ...(config === undefined ? {} : { config }),
+      })
       const it = await createRuntime({ store, tasks: [known], workers: { capacity: 20 }, logger })
       expect(await it.workers()).toMatchObject([{ capacity }])
       await it.close()
@@ -100,6 +104,15 @@ describe('mistakes are named', () => {
     }
     expect(warned.filter((line) => line.includes('workers.capacity'))).toHaveLength(1)
     expect(warned.join()).toContain('open the store with config: { maxInFlightPerWorker: 20 }')
+  })
+
+  test('a series of something else than a window', async () => {
+    await using it = await createTestRuntime({ tasks: [known] })
+    for (const given of [Infinity, null, 60_000])
+      await expect(it.runtime.series(given as never)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining('series: an object with windowMs') as string,
+      })
   })
 
   test('a sweep without its script, and a test runtime without options', async () => {

@@ -4,10 +4,13 @@ import {
   type Environment,
   type ExecutionConfig,
   type ExecutionStore,
+  invalid,
+  isRecord,
   type ReadKind,
   type Reads,
   type StoreInfo,
   type SeriesFilter,
+  show,
   type StoreStats,
   type TypeSettings,
   type ValueCodec,
@@ -411,6 +414,8 @@ export class StoreClient implements Client {
   }
 
   async series(filter: SeriesFilter = {}): Promise<Reads['series']['answer']> {
+    if (!isRecord(filter))
+      throw invalid(`series: an object with windowMs, stepMs, type, lane; given ${show(filter)}`)
     if (filter.type !== undefined && typeof filter.type !== 'string')
       throw new RuntimeError('invalid_argument', 'series type: the name of a task type')
     return this.read('series', { filter })
