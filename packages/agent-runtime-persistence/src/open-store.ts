@@ -118,7 +118,8 @@ async function openDatabase(url: string, options: OpenStoreOptions): Promise<Sto
   if (isPostgresUrl(url) && (options.thread === false || options.environment !== undefined)) {
     const { openInlinePostgres } = await import('./line/inline-postgres.ts')
     const isVirtual = options.environment !== undefined
-    const opening = { url, config, environment, chain: chainDigest, identity, isVirtual, lines: shared.lines }
+    const { acceptLoss, lines } = shared
+    const opening = { url, config, environment, chain: chainDigest, identity, isVirtual, lines, acceptLoss }
     return (await openInlinePostgres(opening)).store
   }
   if (options.thread === false || options.environment !== undefined) {
@@ -130,11 +131,11 @@ async function openDatabase(url: string, options: OpenStoreOptions): Promise<Sto
 }
 
 /** What only a file has: on PostgreSQL the server decides it. */
-function assertPostgresOptions(url: string, { durability, acceptLoss }: OpenStoreOptions): void {
+function assertPostgresOptions(url: string, { durability }: OpenStoreOptions): void {
   parsePostgresUrl(url)
-  if (durability === 'normal' || acceptLoss === true)
+  if (durability === 'normal')
     throw invalid(
-      `${durability === 'normal' ? "durability: 'normal'" : 'acceptLoss'} is for a SQLite file; leave it out for a store on PostgreSQL, which syncs as its server is set up`,
+      `durability: 'normal' is for a SQLite file; leave it out for a store on PostgreSQL, which syncs as its server is set up`,
     )
 }
 

@@ -1,6 +1,6 @@
 /**
- * Acknowledged commits that a store lacks, according to the anchor beside it or to its log. Source:
- * `docs/reliability.md` T6.
+ * Acknowledged commits that a store lacks, according to the anchor beside it or to its log;
+ * on PostgreSQL, to a process that had seen them. Source: `docs/reliability.md` T6.
  */
 export interface DataLoss {
   /**
@@ -10,7 +10,7 @@ export interface DataLoss {
    */
   readonly kind: 'lost_tail' | 'other_history' | 'other_store' | 'damaged_log'
   /**
-   * The journal's number of the last commit that the anchor records. With `damaged_log` it is a guess: the
+   * The journal's number of the last commit that the anchor records, or that the process had seen. With `damaged_log` it is a guess: the
    * last good commit, plus one for each transaction after the damage.
    */
   readonly anchored: number

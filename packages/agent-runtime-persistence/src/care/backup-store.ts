@@ -26,6 +26,8 @@ import { isPostgresUrl, parsePostgresUrl } from '../postgres/url.ts'
 import { parseStoreUrl } from '../store-url.ts'
 import { readAnchor } from '../sqlite/anchor.ts'
 import { lossIn, dataLossError } from './data-loss.ts'
+import { lostCommits, readLoss } from './loss-records.ts'
+import { lossTold } from '../postgres/lost-commits.ts'
 import { storeErrorOf } from '../sqlite/errors.ts'
 import { markCopy } from '../sqlite/incarnations.ts'
 import { assertNameKept } from '../sqlite/open.ts'
@@ -117,11 +119,25 @@ async function backupServer(
   const { copyToFile } = await import('../postgres/copy.ts')
   try {
     closeSync(openSync(partial, 'wx', 0o600))
+    const { location } = parsePostgresUrl(url)
     await copyToFile(url, partial, { signal, onProgress: (rows) => onProgress?.(rows, 0) })
+    assertNothingTold(partial, location)
     finish(partial)
-    return await verified({ partial, path, source: parsePostgresUrl(url).location, signal })
+    return await verified({ partial, path, source: location, signal })
   } finally {
     remove(partial)
+  }
+}
+
+/** A store that lacks commits is not copied, as a file is not that is behind its anchor. */
+function assertNothingTold(partial: string, location: string): void {
+  const { db } = openForReading(partial)
+  try {
+    const text = db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck().get(lostCommits)
+    const loss = text === undefined ? undefined : readLoss(text)
+    if (loss !== undefined) throw lossTold(location, loss)
+  } finally {
+    db.close()
   }
 }
 

@@ -1,20 +1,12 @@
 import { statSync } from 'node:fs'
-import {
-  type AcceptedLoss,
-  type DataLoss,
-  fits,
-  isOneOf,
-  isRecord,
-  type Rules,
-  StoreError,
-  wholeNumber,
-} from '@ku0/agent-runtime-core'
+import { type AcceptedLoss, type DataLoss, StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { type Anchor, anchorPath, readAnchor } from '../sqlite/anchor.ts'
 import { pastIncarnations } from '../sqlite/incarnations.ts'
 import { damageIn, type LogDamage } from '../sqlite/log-damage.ts'
 import { assertOurs, type Db } from '../sqlite/open.ts'
 import { isInUse } from '../sqlite/processes.ts'
+import { type LossRecords, readLosses, withLoss } from './loss-records.ts'
 
 /** What is missing, and of which store. */
 export interface FoundLoss {
@@ -110,56 +102,11 @@ function compareWithAnchor(db: Db, anchor: Anchor): DataLoss | undefined {
 
 /** Losses that somebody has decided to live with, oldest first, and what is wrong with their records. */
 export function acceptedLosses(db: Db): LossRecords {
-  return readLosses(
-    db.prepare<[], string>("SELECT value FROM meta WHERE key = 'accepted_losses'").pluck().get(),
-  )
+  return readLosses(acceptedText(db))
 }
 
-/** The records in a text; one that nobody wrote so is a fault, and the others count. */
-export function readLosses(text = '[]'): LossRecords {
-  const records = listIn(text)
-  if (records === undefined)
-    return { losses: [], faults: [{ expected: 'a list of accepted losses', actual: text }] }
-  const read = records.map((it) => ({ it, record: recordOf(it) }))
-  return {
-    losses: read.flatMap(({ record }) => record ?? []),
-    faults: read
-      .filter(({ record }) => record === undefined)
-      .map(({ it }) => ({ expected: 'the record of an accepted loss', actual: JSON.stringify(it) })),
-  }
-}
-
-/** What is kept of the losses that were accepted. */
-export interface LossRecords {
-  readonly losses: readonly AcceptedLoss[]
-  readonly faults: readonly { readonly expected: string; readonly actual: string }[]
-}
-
-function listIn(text: string): readonly unknown[] | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** A time that a date can have. */
-const time = wholeNumber(0, 8.64e15)
-const number = wholeNumber(0, Number.MAX_SAFE_INTEGER)
-const lossRules: Rules<AcceptedLoss> = {
-  kind: isOneOf(['lost_tail', 'other_history', 'other_store', 'damaged_log']),
-  anchored: number,
-  lastGood: number,
-  lastGoodAt: [`${time[0]}, or null`, (value) => value === null || time[1](value)],
-  acceptedAt: time,
-}
-
-/** The record as far as it is known: a later version may add to it. */
-function recordOf(it: unknown): AcceptedLoss | undefined {
-  if (!isRecord(it)) return undefined
-  const known = Object.fromEntries(Object.keys(lossRules).map((field) => [field, it[field]]))
-  return fits(known, lossRules) ? known : undefined
+function acceptedText(db: Db): string | undefined {
+  return db.prepare<[], string>("SELECT value FROM meta WHERE key = 'accepted_losses'").pluck().get()
 }
 
 /**
@@ -167,17 +114,10 @@ function recordOf(it: unknown): AcceptedLoss | undefined {
  * read: they would be gone. Called in a transaction.
  */
 export function recordLoss(db: Db, path: string, loss: AcceptedLoss): void {
-  const { losses, faults } = acceptedLosses(db)
-  if (faults.length > 0)
-    throw new StoreError(
-      'store_corrupt',
-      `${path}: the record of accepted losses is damaged; run verify to see where, and restore a backup`,
-    )
-  const kept = [...losses, loss].slice(-maxLosses)
-  db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(JSON.stringify(kept))
+  db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(
+    withLoss(acceptedText(db), path, loss),
+  )
 }
-
-const maxLosses = 100
 
 /** The error of a store that is not opened for what it lacks. */
 export function dataLossError(path: string, loss: DataLoss): StoreError {

@@ -25,6 +25,7 @@ export async function runPostgresStore(port: MessagePort, start: ThreadStart): P
         chain: chainDigest,
         identity: start.identity,
         lines: start.lines,
+        acceptLoss: start.acceptLoss,
         isVirtual: false,
         stalledMs: watchStalls(new Int32Array(start.signal), environment.clock),
       },

@@ -24,7 +24,8 @@ import { Competition } from './competition.ts'
 import { codeOf, isPassing, storeErrorOf } from './errors.ts'
 import { eventsText, foreignEvent } from './foreign-events.ts'
 import {
-  assertNothingLost,
+  lossSeen,
+  lostOf,
   seenText,
   headMoved,
   lockHeadText,
@@ -33,6 +34,7 @@ import {
   type Head,
 } from './head.ts'
 import { assertKnown, openTables, type Opened } from './open.ts'
+import { toldLoss } from './lost-commits.ts'
 import { parameter } from './parameters.ts'
 import { Presence } from './presence.ts'
 import { droppedLines, endedProcesses, keptLine, livingProcesses } from './process-rows.ts'
@@ -53,6 +55,8 @@ export interface PostgresOptions {
   readonly identity: ProcessIdentity
   /** Whether workers of other machines come over lines. */
   readonly lines: boolean
+  /** Open it although commits are missing. */
+  readonly acceptLoss: boolean
   /** The environment's clock instead of the server's: in tests, whose time stands still. */
   readonly isVirtual: boolean
   /** Another process has committed. */
@@ -102,11 +106,13 @@ export class PostgresDatabase implements Database {
   private readonly due = new DueTimes()
   private readonly competition = new Competition()
   private readonly turn: Turn
+  /** By the clock of the server. */
+  private readonly openedAt: number
   /** When the server is looked at again, whatever is heard. */
   private lookAt = 0
 
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
-    const { config, connections, environment, identity, lines, isVirtual, onHint } = options
+    const { config, connections, environment, identity, lines, acceptLoss, isVirtual, onHint } = options
     const clock = serverClock(environment.clock, isVirtual)
     const presence = new Presence(connections, {
       ttlMs: config.presenceTtlMs,
@@ -123,6 +129,7 @@ export class PostgresDatabase implements Database {
           return clock.now().at
         },
         lines,
+        acceptLoss,
         show: (process) => presence.show(process),
       })
       return new PostgresDatabase(options, { opened, clock, presence })
@@ -163,7 +170,9 @@ export class PostgresDatabase implements Database {
       durability: 'full',
       schemaVersion,
       versions: { postgres: opened.serverVersion, node: process.versions.node },
+      ...(opened.loss === undefined ? {} : { acceptedLoss: opened.loss }),
     }
+    this.openedAt = opened.openedAt
     this.presence = presence
     this.reader = new Reader({
       connections,
@@ -304,7 +313,7 @@ export class PostgresDatabase implements Database {
       const [schema, version, number, hash, untold] = (heads?.rows[0] ?? []) as HeadRow
       assertKnown(schema, this.info.location)
       this.head = { version, number, hash, untold }
-      assertNothingLost(this.head, this.last, seen, this.info.location)
+      await this.assertNothingLost(seen)
       if (!this.isReconnected) this.touched = touchedTasks(journal?.rows ?? [], this.last, this.head)
       this.isReconnected = false
       return true
@@ -314,6 +323,23 @@ export class PostgresDatabase implements Database {
       if (!isPassing(error)) throw error
       return false
     }
+  }
+
+  /** Who has seen what is missing tells those that start afterwards, and stops. */
+  private async assertNothingLost(seen: Found | undefined): Promise<void> {
+    const { head, last, openedAt, session } = this
+    const kind = lostOf(head, last, seen)
+    if (kind === undefined) return
+    const loss = lossSeen(head, last, this.info.location)
+    if (kind === 'process') throw loss
+    const { storeId } = this.info
+    try {
+      await session.batch([toldLoss({ kind, commit: last.number, storeId, openedAt }), statement('COMMIT')])
+      this.open = 'no'
+    } catch {
+      // Each process that has seen it tries.
+    }
+    throw loss
   }
 
   private seenQuestion(): Statement {

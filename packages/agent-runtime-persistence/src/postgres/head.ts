@@ -48,16 +48,26 @@ export const headMoved = 'KU002'
 export const seenText = `SELECT (SELECT hash FROM journal WHERE number = $1::bigint), EXISTS (SELECT FROM process WHERE id = $2::bigint AND process_id = $3::text)`
 
 /**
- * A promoted standby may lack commits that were acknowledged here: the number of the last one tells. Where others have committed since, its place
+ * What a promoted standby may lack that was acknowledged here: the number of the last commit tells. Where others have committed since, its place
  * in the journal tells, unless it was pruned, and the row of this process. `seen`: the answer to {@link seenText}, on a new connection.
  */
-export function assertNothingLost(head: Head, last: Head, seen: Found | undefined, location: string): void {
+export function lostOf(
+  head: Head,
+  last: Head,
+  seen: Found | undefined,
+): 'lost_tail' | 'other_history' | 'process' | undefined {
   const [hash, isKnown] = (seen?.rows[0] ?? []) as [hash?: Buffer | null, isKnown?: number]
   const stored = head.number === last.number ? head.hash : (hash ?? last.hash)
-  if (head.number >= last.number && stored.equals(last.hash) && isKnown !== 0) return
-  throw new StoreError(
+  if (head.number < last.number) return 'lost_tail'
+  if (!stored.equals(last.hash)) return 'other_history'
+  return isKnown === 0 ? 'process' : undefined
+}
+
+/** Of a process that has seen what is missing: it stops. */
+export function lossSeen(head: Head, last: Head, location: string): StoreError {
+  return new StoreError(
     'store_data_loss',
-    `${location} has lost commits: this process is registered and has seen commit ${last.number}, and the database, which ends with commit ${head.number}, lacks that; stop every process, and restore the server that has it`,
+    `${location} has lost commits: this process is registered and has seen commit ${last.number}, and the database, which ends with commit ${head.number}, lacks that; stop every process, and restore the server that has it, or open the store once with acceptLoss: true to continue with what is left`,
   )
 }
 

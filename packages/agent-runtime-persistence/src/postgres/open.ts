@@ -1,8 +1,9 @@
-import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import { RuntimeError, StoreError, type DataLoss } from '@ku0/agent-runtime-core'
 import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
 import type { Connections } from './connections.ts'
 import { storeErrorOf } from './errors.ts'
 import { lockHeadText, type Head } from './head.ts'
+import { acceptLosses } from './lost-commits.ts'
 import { migrations, schemaVersion } from './schema.ts'
 import type { Session } from './session.ts'
 import type { PostgresPlace } from './url.ts'
@@ -16,6 +17,10 @@ export interface Opened {
   readonly remote: number | undefined
   readonly serverVersion: string
   readonly head: Head
+  /** The time of the server, as rows are dated. */
+  readonly openedAt: number
+  /** The commits that are missing, and whose loss was accepted now. */
+  readonly loss: DataLoss | undefined
 }
 
 /** The options that a store is opened with. `at`: the time that its rows are dated with, from that of the server. */
@@ -24,6 +29,8 @@ export interface Opening {
   readonly freshId: string
   /** Whether workers of other machines come over lines. */
   readonly lines: boolean
+  /** Open it although commits are missing. */
+  readonly acceptLoss: boolean
   readonly at: (serverMs: number) => number
   /** Runs before anybody else sees the row of this process. */
   readonly show: (process: number) => Promise<void>
@@ -50,7 +57,7 @@ export async function openTables(connections: Connections, opening: Opening): Pr
   async function enter(
     on: Session,
     { prelude }: Connections,
-    { identity, freshId, lines, at, show }: Opening,
+    { identity, freshId, lines, acceptLoss, at, show }: Opening,
   ): Promise<Opened> {
     await on.run(`BEGIN; ${prelude}`)
     const [server] = (
@@ -79,6 +86,7 @@ export async function openTables(connections: Connections, opening: Opening): Pr
       (await on.query('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision'))
         .rows[0]?.[0] as number,
     )
+    const loss = await acceptLosses(on, location, { accepts: acceptLoss, at: now })
     const { processId, host, bootId, pid } = identity
     const { rows: made } = await on.query(
       'INSERT INTO process SELECT coalesce(max(id), 0) + 1, $1::text, $2::text, $3::text, $4::bigint, $5::bigint, $5::bigint FROM process RETURNING id',
@@ -94,6 +102,8 @@ export async function openTables(connections: Connections, opening: Opening): Pr
       remote,
       serverVersion,
       head: { version, number: commit, hash, untold },
+      openedAt: now,
+      loss,
     }
   }
 

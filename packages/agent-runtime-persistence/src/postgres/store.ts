@@ -16,15 +16,19 @@ export interface PostgresStoreOptions {
   readonly identity: ProcessIdentity
   /** Whether workers of other machines come over lines. */
   readonly lines?: boolean
+  /** Open it although commits are missing that were acknowledged. */
+  readonly acceptLoss?: boolean
   readonly isVirtual: boolean
   readonly stalledMs: () => number
 }
 
 /** Opens a store on PostgreSQL and runs it. Throws a StoreError that says what is wrong and what to do; nothing is left open then. */
 export async function openPostgresLine(
-  { url, config, environment, chain, identity, lines = false, isVirtual, stalledMs }: PostgresStoreOptions,
+  options: PostgresStoreOptions,
   hearer: { receive(turn: Turn): void },
 ): Promise<AsyncLine> {
+  const { url, config, environment, chain, identity, lines = false, acceptLoss = false } = options
+  const { isVirtual, stalledMs } = options
   const place = parsePostgresUrl(url)
   const connections = new Connections(await loadDriver(), place, environment.timers)
   let line: AsyncLine | undefined
@@ -35,6 +39,7 @@ export async function openPostgresLine(
     hashes: { chain, sha256Hex: (text) => environment.digest.sha256Hex(text) },
     identity,
     lines,
+    acceptLoss,
     isVirtual,
     onHint: () => line?.hint(),
   })

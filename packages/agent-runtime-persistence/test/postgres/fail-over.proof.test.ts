@@ -1,9 +1,11 @@
+import { join } from 'node:path'
 import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import { Client } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { openStore, verifyStore } from '../../src/index.ts'
+import { backupStore, openStore, verifyStore } from '../../src/index.ts'
 import { startPostgres, type StartedPostgres } from '../../../agent-gym/src/place/postgres-server.ts'
 import { CuttingProxy } from '../helpers/cutting-proxy.ts'
+import { scratchFolder } from '../helpers/scratch-folder.ts'
 
 const config = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000 }
 
@@ -79,8 +81,8 @@ function submit(store: ExecutionStore, key: string) {
 
 const accepted = [{ accepted: true, deduplicated: false }]
 
-async function open(url: string) {
-  const store = await openStore(url, { config, thread: false })
+async function open(url: string, options: { readonly acceptLoss?: boolean } = {}) {
+  const store = await openStore(url, { config, thread: false, ...options })
   const failures: unknown[] = []
   store.listen({ failed: (error) => void failures.push(error) })
   return { store, failures }
@@ -124,11 +126,46 @@ test('D20 a promoted standby without the last commits: a process that has seen t
   expect(failures).toMatchObject([loss])
   await expect(submit(store, 'later')).rejects.toMatchObject(loss)
   await store.close()
-  // Nothing of the refused calls was stored, and a process that starts now goes on with what there is.
-  const next = await open(pair.address.url)
+  // It has told those that start afterwards.
+  const found = { kind: 'lost_tail', anchored: 2, lastGood: 1 }
+  await expect(open(pair.address.url)).rejects.toMatchObject({ ...loss, details: found })
+  const verified = await verifyStore(pair.address.url)
+  expect(verified).toMatchObject({ ok: false, faults: [{ what: 'row', where: 'meta, lost_commits' }] })
+  const copy = join(scratchFolder(), 'copy.db')
+  await expect(backupStore(pair.address.url, copy)).rejects.toMatchObject(loss)
+  // Who accepts the loss goes on with what there is. Nothing of the refused calls was stored.
+  const next = await open(pair.address.url, { acceptLoss: true })
+  expect(next.store.info.acceptedLoss).toMatchObject(found)
   expect((await next.store.read({ kind: 'stats' })).totals.submitted).toBe(1)
   expect(await submit(next.store, 'lost')).toMatchObject(accepted)
   await next.store.close()
+  const last = await open(pair.address.url)
+  expect(last.store.info.acceptedLoss).toBeUndefined()
+  await last.store.close()
+  expect(await verifyStore(pair.address.url)).toMatchObject({ ok: true, tasks: 2 })
+})
+
+test('D20 a process that wakes up after a loss was accepted stops, and does not report that loss again', async () => {
+  const pair = await newPair()
+  const [early, late] = [await open(pair.address.url), await open(pair.address.url)]
+  await submit(early.store, 'kept')
+  await pair.caughtUp()
+  pair.cutOff()
+  for (const key of ['lost', 'lost too']) await submit(early.store, key)
+  await submit(late.store, 'lost with them')
+  await pair.primary.crash()
+  await pair.promote()
+  pair.move()
+  const loss = { code: 'store_data_loss' }
+  await expect(submit(early.store, 'after')).rejects.toMatchObject(loss)
+  await early.store.close()
+  const next = await open(pair.address.url, { acceptLoss: true })
+  expect(next.store.info.acceptedLoss).toMatchObject({ lastGood: 1 })
+  await expect(submit(late.store, 'after')).rejects.toMatchObject(loss)
+  await late.store.close()
+  expect(await submit(next.store, 'new')).toMatchObject(accepted)
+  await next.store.close()
+  await (await open(pair.address.url)).store.close()
 })
 
 test('D20 a promoted standby that has lost commits and got others since: a process that has seen the lost ones stops with store_data_loss', async () => {
@@ -146,6 +183,10 @@ test('D20 a promoted standby that has lost commits and got others since: a proce
   await expect(submit(store, 'after')).rejects.toMatchObject({ code: 'store_data_loss' })
   expect(failures).toMatchObject([{ code: 'store_data_loss' }])
   expect((await other.store.read({ kind: 'stats' })).totals.submitted).toBe(4)
+  await expect(open(pair.address.url)).rejects.toMatchObject({
+    code: 'store_data_loss',
+    details: { kind: 'other_history', anchored: 2, lastGood: 1 },
+  })
   await Promise.all([store.close(), other.store.close()])
 })
 

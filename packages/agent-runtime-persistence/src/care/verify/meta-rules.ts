@@ -1,5 +1,5 @@
 import { offsetForm } from '../../sqlite/clock.ts'
-import { readLosses } from '../data-loss.ts'
+import { lostCommits, readLosses } from '../loss-records.ts'
 import { pastIncarnations } from '../../sqlite/incarnations.ts'
 import type { Db } from '../../sqlite/open.ts'
 import type { Faults } from './faults.ts'
@@ -19,6 +19,8 @@ export function checkMeta(db: Db, faults: Faults): void {
   if (until > last) faults.add('row', 'meta, pruned_unhashed_until', `commit ${last} at most`, until)
   for (const [index, { expected, actual }] of readLosses(rows.get('accepted_losses')).faults.entries())
     faults.add('row', `meta, accepted_losses, fault ${index + 1}`, expected, actual)
+  const lost = rows.get(lostCommits)
+  if (lost !== undefined) faults.add('row', `meta, ${lostCommits}`, 'no commits that are missing', lost)
   if (pastIncarnations(db) === undefined)
     faults.add('row', 'meta, incarnations', 'those before this one', rows.get('incarnations'))
 }
