@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { createRuntime } from '@ku0/agent-runtime'
 import { expect, test } from 'vitest'
 import type { Settings } from '../src/settings/settings.ts'
 import { loadTaskTypes, type TaskTypes } from '../src/task-types.ts'
+import { others } from './project/tasks.ts'
 import { runIn, scratchFolder } from './stores-and-shells.ts'
 
 const isolated = join(import.meta.dirname, 'project/isolated.ts')
@@ -33,6 +35,29 @@ test('12.5 agreements are found beside the types, and a store needs the module f
   )
   expect((await agent('show', 'one')).out).toContain('gold, with acme (contracted)')
   expect((await agent('explain', 'one')).out).toContain('gold, with acme (contracted)')
+})
+
+test('11.9 a client buys credits, runs out, sees what is missing, and goes on after it has bought more', async () => {
+  const folder = scratchFolder()
+  const store = `sqlite:${join(folder, 'it.db')}`
+  const config = { shares: { ledger: true, outOfCredits: 'park', startCredits: 0 } } as const
+  writeFileSync(
+    join(folder, 'agent-runtime.config.ts'),
+    `export default ${JSON.stringify({ store, config })}`,
+  )
+  await using _ = await createRuntime({ store, config, tasks: others, logger: false, thread: false })
+  const agent = (...args: string[]) => runIn({ folder }, ...args)
+  const submit = ['submit', 'work', '3', '--client', 'acme', '--cost', '5', '--id']
+  await agent('credits', 'buy', 'acme', '7')
+  expect((await agent(...submit, 'first', '--wait')).out).toBe('6\n')
+  await agent(...submit, 'second')
+  expect((await agent('explain', 'second')).out).toContain(
+    'client acme has 2 credits, and the task that comes next in its queue is estimated to cost 5: 3 missing',
+  )
+  expect((await agent('queue')).out).toMatch(/\ncredits +queued +1 /)
+  await agent('credits', 'buy', 'acme', '3')
+  expect((await agent('result', 'second', '--wait')).out).toBe('6\n')
+  expect((await agent('credits', 'show', 'acme')).out).toMatch(/\nfree +0\nreserved +0\nspent +10\n/)
 })
 
 test('a worker says what is wrong with its module', async () => {

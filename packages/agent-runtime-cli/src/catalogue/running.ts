@@ -2,7 +2,7 @@ import { lanes } from '@ku0/agent-runtime-core'
 import type { CommandEntry } from './entry.ts'
 import { agreement, label, onServer, onTasks, timeout } from './options.ts'
 import { serving } from './serving.ts'
-import { readDuration, readList, readTime, readWhole } from './values.ts'
+import { readAmount, readDuration, readList, readTime, readWhole } from './values.ts'
 
 /** Commands that start something. */
 export const running: readonly CommandEntry[] = [
@@ -123,6 +123,11 @@ or tasks in the configuration file) the input is checked by its schema before it
       { flags: '--model <name>', about: 'the model whose quota it uses' },
       label,
       agreement,
+      {
+        flags: '--cost <credits>',
+        about: 'its estimated cost in credits: 0 to 1e9; without it 1',
+        read: readAmount,
+      },
       { flags: '--delay <duration>', about: 'start it after this time: 30s, 5m, 2h', read: readDuration },
       { flags: '--due <time>', about: 'start it at this time: 2027-01-31T09:00:00Z', read: readTime },
       { flags: '--limit <duration>', about: 'the time limit of one attempt', read: readDuration },

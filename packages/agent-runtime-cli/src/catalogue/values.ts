@@ -23,7 +23,7 @@ export function readWhole(least: number, most: number): (text: string) => number
 }
 
 /** A number, 0 or more. */
-function readAmount(text: string): number {
+export function readAmount(text: string): number {
   const value = text.trim() === '' ? Number.NaN : Number(text)
   if (Number.isFinite(value) && value >= 0) return value
   throw new ValueError('a number, 0 or more')

@@ -20,6 +20,7 @@ interface Options {
   readonly id?: string
   readonly client?: string
   readonly agreement?: string
+  readonly cost?: number
   readonly model?: string
   readonly label?: Readonly<Record<string, string>>
   readonly delay?: number
@@ -54,13 +55,14 @@ export const run: Run = async (call) => {
 }
 
 function submitOptions(options: Options): SubmitOptions {
-  const { lane, key, id, client, agreement, model, label, delay, due, limit } = options
+  const { lane, key, id, client, agreement, cost, model, label, delay, due, limit } = options
   return {
     lane,
     idempotencyKey: key,
     taskId: id,
     client,
     agreement,
+    cost,
     model,
     labels: label,
     delayMs: delay,

@@ -220,7 +220,7 @@ export function credits({ rule, expect }: Suite): void {
         start: { startsInMs: null, restsOn: { as: 'nothing', because: 'no_credits' } },
       })
       expect(explained?.summary).toBe(
-        'client ada has 4 credits, and the task that comes next in its queue is estimated to cost 5; buy credits with credits.purchase',
+        'client ada has 4 credits, and the task that comes next in its queue is estimated to cost 5: 1 missing; buy credits with credits.purchase',
       )
       expect((await scene.read({ kind: 'waits' })).reasons).toMatchObject([{ reason: 'credits', count: 1 }])
       await buy(scene, 1, { name: 'bob' })
@@ -250,8 +250,13 @@ export function credits({ rule, expect }: Suite): void {
     '11.9 with reject, a submission that its client’s credits do not cover is refused, with the facts',
     async (scene) => {
       await buy(scene, 4)
-      const receipt = await scene.submit(mine(5))
-      expect(receipt).toMatchObject({ accepted: false, reason: 'quota_exceeded' })
+      const receipt = await scene.submit(mine(5, { labels: { agreement: 'gold' } }))
+      expect(receipt).toMatchObject({
+        accepted: false,
+        reason: 'quota_exceeded',
+        message:
+          'client "ada" has 4 credits, and the task under the agreement "gold" is estimated to cost 5: 1 missing; buy credits, and submit it again',
+      })
       expect(await scene.read({ kind: 'explain', taskId: receipt.taskId })).toMatchObject({
         verdict: { by: 'credits', client: 'ada', credits: 4, asked: 5 },
       })

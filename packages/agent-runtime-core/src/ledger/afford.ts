@@ -36,8 +36,11 @@ export function exceededCredits(ws: WorkingSet, it: Submission): Objection | und
   const credits = row === undefined ? shares.startCredits : row.credits / MICRO
   const asked = it.cost ?? 1
   if (Math.round(credits * MICRO) >= Math.round(asked * MICRO)) return undefined
+  const missing = (Math.round(asked * MICRO) - Math.round(credits * MICRO)) / MICRO
+  const agreement = it.labels?.['agreement']
+  const under = agreement === undefined ? '' : ` under the agreement ${JSON.stringify(agreement)}`
   return {
-    message: `client ${JSON.stringify(name)} has ${credits} credits, and the task is estimated to cost ${asked}: buy credits, and submit it again`,
+    message: `client ${JSON.stringify(name)} has ${credits} credits, and the task${under} is estimated to cost ${asked}: ${missing} missing; buy credits, and submit it again`,
     verdict: { by: 'credits', client: name, credits, asked },
   }
 }

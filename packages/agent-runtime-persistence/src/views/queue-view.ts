@@ -160,7 +160,8 @@ export function prepareQueueView(
       const credits = load.client(name)?.credits ?? shares.startCredits * MICRO
       if (!wantsCredits(shares, credits, account)) return undefined
       const whose = name === '' ? 'the client without a name' : `client ${name}`
-      return `${whose} has ${credits / MICRO} credits, and the task that comes next in its queue is estimated to cost ${(account?.cost ?? MICRO) / MICRO}; buy credits with credits.purchase`
+      const cost = account?.cost ?? MICRO
+      return `${whose} has ${credits / MICRO} credits, and the task that comes next in its queue is estimated to cost ${cost / MICRO}: ${(cost - credits) / MICRO} missing; buy credits with credits.purchase`
     }
 
     function obstacle(stream: StreamRow, task: Pick<TaskRow, 'fence' | 'tokens'>): Obstacle | undefined {
