@@ -84,12 +84,13 @@ export interface Database {
   keepLine(line: string, record: string): Reply<void>
   /** Forgets the lines that were last written before a moment. */
   dropLines(before: number): Reply<void>
-  commit(): Reply<void>
+  /** `isLast`: nothing of this process is likely to follow soon, so that another one may write at once. */
+  commit(isLast: boolean): Reply<void>
   /**
    * Sends the commit and does not wait for its answer: what follows may be decided as if it stood, and comes to nothing where it does not. Undefined
    * where the database does not do that: then {@link commit} is to be called.
    */
-  send(): Sent | undefined
+  send(isLast: boolean): Sent | undefined
   /** Whether a transaction may begin while commits that were sent are not answered. */
   readonly takesMore: boolean
   /** The first of the commits that were sent was answered and stands. */

@@ -375,6 +375,7 @@ export class Engine {
       gone: db.gone,
       demand: this.demand,
       readAhead: db.others > 0 ? this.ahead.size : db.readAhead,
+      hasMore: this.calls.length > 0,
     })
     if (end.as === 'busy') {
       this.claimable ||= wasClaimable

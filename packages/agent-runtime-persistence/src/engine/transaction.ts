@@ -24,6 +24,8 @@ export interface TransactionWork extends Omit<FlushWork, 'returning'> {
   readonly showing: boolean
   /** Whether its commit is waited for, whatever the database can do. */
   readonly waits: boolean
+  /** Whether other calls wait for the next flush. */
+  readonly hasMore: boolean
 }
 
 /** How a transaction ended. `foreign`: another process had written since the one before. */
@@ -49,9 +51,10 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
     const showing = work.showing || returning.length > 0
     if (showing || work.gone.length > 0) yield* got(db.show(showing, work.gone, now.at))
     const flushed = yield* flush(db, it.cache, it.around, now, { ...work, returning }, it.lines)
-    const sent = work.waits ? undefined : db.send()
+    const isLast = !work.hasMore && isCalm(work, it.cache, flushed)
+    const sent = work.waits ? undefined : db.send(isLast)
     if (sent !== undefined) return { as: 'sent', flushed, foreign, sent }
-    yield* got(db.commit())
+    yield* got(db.commit(isLast))
     return { as: 'committed', flushed, foreign }
   } catch (error) {
     it.held.drop()
@@ -61,6 +64,16 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
     return { as: 'failed', error }
   }
 }
+
+/** Whether a flush was small and leaves nothing running in this process, which would soon have something to write. */
+function isCalm({ operations }: TransactionWork, { running }: Cache, { ws, claims }: Flushed): boolean {
+  const { changed } = ws.leases
+  if (operations.length > fewCalls || claims.length > 0 || running.size > changed.size) return false
+  for (const id of running.keys()) if ((changed.get(id)?.state ?? 'running') === 'running') return false
+  return true
+}
+
+const fewCalls = 4
 
 /** When another process wrote since the last look, perhaps of a later version, what is kept is read anew. True if so. */
 function* catchUp({ config, around, db, cache, held, own }: TransactionParts): Steps<boolean> {

@@ -430,8 +430,8 @@ export class PostgresDatabase implements Database {
     if (this.others > 0 && this.presence.notifies) this.add(this.presence.notifyText, [String(this.process)])
   }
 
-  async commit(): Promise<void> {
-    const { answered } = this.sendCommit()
+  async commit(isLast: boolean): Promise<void> {
+    const { answered } = this.sendCommit(isLast)
     try {
       await answered
     } catch (error) {
@@ -442,9 +442,9 @@ export class PostgresDatabase implements Database {
   }
 
   /** Where the transaction was begun in vain, its commit fails: so the next may be decided meanwhile, as it may under the lock in a turn. */
-  send(): Sent | undefined {
+  send(isLast: boolean): Sent | undefined {
     return (this.open === 'assumed' || this.turn.isOn) && this.connections.place.hasSessions
-      ? this.sendCommit()
+      ? this.sendCommit(isLast)
       : undefined
   }
 
@@ -476,12 +476,12 @@ export class PostgresDatabase implements Database {
   }
 
   /** All that is written and the commit are one round trip. */
-  private sendCommit(): Sent {
+  private sendCommit(isLast: boolean): Sent {
     const { session, next, open, writes, head } = this
     const statements: Statement[] = open === 'assumed' ? [...this.connections.beginning] : []
     if (next !== undefined) statements.push(movedHead(schemaVersion, head, next, this.process))
     else if (open === 'assumed') statements.push(standingHead(schemaVersion, head))
-    const turn = this.turn.sends()
+    const turn = this.turn.sends(isLast)
     // Nothing follows the commit: what fails there would make one that stands look as if it had come to nothing.
     statements.push(...writes, ...turn, { text: timesText, values: [] }, { text: 'COMMIT', values: [] })
     this.open = 'no'

@@ -89,11 +89,11 @@ export class Turn {
     if (this.until !== undefined) this.arm(session, this.until)
   }
 
-  /** A commit is sent: what goes before it, in the same batch. */
-  sends(): readonly Statement[] {
+  /** A commit is sent: what goes before it, in the same batch. `isLast`: nothing is likely to follow, so the turn is given back with it. */
+  sends(isLast: boolean): readonly Statement[] {
     this.isDeciding = false
     if (this.until === undefined) return []
-    if (this.isOn) return [this.look]
+    if (this.isOn && !isLast) return [this.look]
     this.forget()
     return [this.release]
   }

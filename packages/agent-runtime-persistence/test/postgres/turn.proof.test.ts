@@ -63,8 +63,8 @@ async function given() {
   await turn.ask(session, false)
   turn.begins(session, 1)
   /** Sends a commit, and hears what goes with it. True if it was the last of the turn. */
-  const sends = async () => {
-    const [after, ...more] = turn.sends()
+  const sends = async (isLastOfMany = false) => {
+    const [after, ...more] = turn.sends(isLastOfMany)
     if (after === undefined || more.length > 0) throw new Error('one statement goes with a commit')
     const [found] = await session.batch([after])
     const isLast = !turn.isOn
@@ -108,6 +108,13 @@ test('a turn ends with the commits that are under way when somebody waits who hu
   expect(await sends()).toBe(false)
   expect(turn.isOn).toBe(false)
   await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
+})
+
+test('a commit after which nothing is expected gives the turn back with it', async () => {
+  const { client, turn, sends } = await given()
+  expect(await sends(true)).toBe(true)
+  expect(turn.isOn).toBe(false)
+  expect(await turns(client)).toEqual([])
 })
 
 test('a turn in which nothing is written for 4 ms ends', async () => {
