@@ -110,6 +110,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
           cores: 1,
         },
         { name: 'the store on PostgreSQL 15', command: `${pnpm} test:postgres-15 --whole` },
+        { name: 'the store behind a pooler', command: `${pnpm} test:pooler --whole` },
         {
           name: 'everybody at once',
           command: `AT_ONCE_SECONDS=300 ${pnpm} --filter @ku0/agent-runtime-persistence test --proof everybody-at-once`,

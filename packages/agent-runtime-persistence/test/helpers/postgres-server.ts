@@ -1,7 +1,10 @@
 import { Client } from 'pg'
 import { startPostgres } from '../../../agent-gym/src/place/postgres-server.ts'
 
-/** A real PostgreSQL for tests: the one that `KU0_TEST_POSTGRES_URL` names, or one of its own, which ends with {@link PostgresServer.stop}. */
+/**
+ * A real PostgreSQL for tests: the one that `KU0_TEST_POSTGRES_URL` names, or one of its own, which ends with {@link PostgresServer.stop}.
+ * `KU0_TEST_POSTGRES_POOLER` names a pooler in front of the first, which stores are reached through.
+ */
 export class PostgresServer {
   readonly url: string
   readonly stop: () => Promise<void>
@@ -21,7 +24,7 @@ export class PostgresServer {
   /** The URL of a store of its own, which is not there yet. */
   newStore(): string {
     stores += 1
-    const url = new URL(this.url)
+    const url = new URL(process.env['KU0_TEST_POSTGRES_POOLER'] ?? this.url)
     url.searchParams.set('schema', `store_${process.pid}_${Date.now().toString(36)}_${stores}`)
     return url.href
   }
