@@ -94,7 +94,7 @@ export class ChildStore {
 
   /** Waits until the child has said so many lines of a kind, and gives the last of them. */
   async heard(is: (line: ChildLine) => boolean, count = 1): Promise<ChildLine> {
-    const deadline = AbortSignal.timeout(20_000)
+    const deadline = AbortSignal.timeout(100_000)
     for (;;) {
       const found = this.lines.filter(is)
       if (found.length >= count) return found.at(-1) as ChildLine

@@ -64,7 +64,7 @@ export class OwnStore {
 
   /** Waits for something the store will say. */
   async until(condition: () => boolean, what: string): Promise<void> {
-    const deadline = AbortSignal.timeout(20_000)
+    const deadline = AbortSignal.timeout(100_000)
     while (!condition()) {
       if (deadline.aborted) throw new Error(`waited in vain for ${what}`)
       await new Promise<void>((wake) => {

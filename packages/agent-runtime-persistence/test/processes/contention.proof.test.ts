@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { type Claim, type ExecutionConfigInput, type LeaseNotice } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
@@ -14,23 +12,23 @@ import { Program } from '../helpers/program.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 import { assertClosedStore } from '../helpers/closed-store.ts'
 
-const run = promisify(execFile)
+/** What so many processes of a fixture say at their end, who begin when all of them have started: on a busy machine that takes seconds. */
+async function atOnce<Said>(
+  count: number,
+  fixture: string,
+  ...args: readonly string[]
+): Promise<readonly Said[]> {
+  const programs = Array.from({ length: count }, () => new Program(fixture, ...args))
+  await Promise.all(programs.map((program) => program.said('ready')))
+  for (const { child } of programs) child.stdin?.end('go\n')
+  await Promise.all(programs.map(({ ended }) => ended))
+  return Promise.all(programs.map(async (program) => JSON.parse(await program.said('{')) as Said))
+}
 
 describe('several processes on one file', () => {
   test('D02 T2 two saturated processes share the file: neither fails, neither starves', async () => {
     const path = join(scratchFolder(), 'store.db')
-    const begin = Date.now() + 5_000
-    const saturate = () =>
-      run(process.execPath, [
-        join(import.meta.dirname, '../fixtures/saturate.ts'),
-        path,
-        `${begin}`,
-        `${begin + 2_000}`,
-      ])
-    const ended = await Promise.all([saturate(), saturate()])
-    const [a, b] = ended.map(
-      ({ stdout }) => JSON.parse(stdout) as { commits: number; repeatedFlushes: number },
-    )
+    const [a, b] = await atOnce<{ commits: number; repeatedFlushes: number }>(2, 'saturate.ts', path, '2000')
     expect([a?.repeatedFlushes, b?.repeatedFlushes]).toEqual([0, 0])
     const least = Math.min(a?.commits ?? 0, b?.commits ?? 0)
     expect(least).toBeGreaterThan(50)
@@ -114,11 +112,8 @@ test('D24 a store each of whose commits takes 200 ms: the queue drains, and no l
 describe('several processes under one quota', () => {
   test('F05 2.9 exactly as many get in as it has room for, and each took all of its quotas or none', async () => {
     const path = join(scratchFolder(), 'store.db')
-    const begin = Date.now() + 2_000
-    const contend = () =>
-      run(process.execPath, [join(import.meta.dirname, '../fixtures/contend.ts'), path, '80', `${begin}`])
-    const ended = await Promise.all([contend(), contend(), contend()])
-    const accepted = ended.map(({ stdout }) => (JSON.parse(stdout) as { accepted: number }).accepted)
+    const ended = await atOnce<{ accepted: number }>(3, 'contend.ts', path, '80')
+    const accepted = ended.map((it) => it.accepted)
     expect(accepted.reduce((sum, count) => sum + count, 0)).toBe(101)
     const store = await openStore(`sqlite:${path}`, { config: contended })
     onTestFinished(() => store.close())

@@ -229,7 +229,7 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     let acknowledged = 0
     for (let life = 1; life <= 6; life++) {
       const child = await ChildStore.open({ path, settles: true, worker: { workerId: 'c', capacity: 2 } })
-      for (let n = 0; n < 400; n++)
+      for (let n = 0; n < 150; n++)
         child.send({ kind: 'submit', tasks: [{ ...task, idempotencyKey: `${life}-${n}` }] })
       await child.heard(({ answer }) => Array.isArray(answer), life * 7)
       await child.kill()
@@ -261,7 +261,7 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     const rush = new AbortController()
     const writing = (async () => {
       while (!rush.signal.aborted) {
-        await own.submit(20)
+        await own.submit(1)
         await new Promise((next) => setImmediate(next))
       }
     })()

@@ -38,7 +38,7 @@ describe('execution: resume after a crash', () => {
       const waiting = waitIn === undefined ? [] : ['--wait-in', String(waitIn)]
       const worker = run(workerProgram, ...files, '--forever', '--grace', '1', ...waiting)
       const held = () => worker.lines.filter((line) => line.startsWith('waiting')).length
-      if (waitIn !== undefined) await eventually(() => held() === 4, 20_000)
+      if (waitIn !== undefined) await eventually(() => held() === 4, 60_000)
       return worker
     }
     const running = await Promise.all([start(3), start(3)])

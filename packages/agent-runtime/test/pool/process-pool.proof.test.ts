@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type Client, createClient, createPool, type PoolChange } from '../../src/index.ts'
-import { folder, run } from '../real-processes.ts'
+import { eventually, folder, isAlive, run } from '../real-processes.ts'
 import { apart, codecs, inline, Money } from './programs/coded-tasks.ts'
 import { note, slow, stuck } from './programs/tasks.ts'
 
@@ -132,7 +132,7 @@ describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 30
     )
     await Promise.all(receipts.map((receipt) => client.result(receipt)))
     // A worker may be killed just before the last result.
-    while (died < killed.size) await new Promise((next) => setImmediate(next))
+    await eventually(() => died >= killed.size, 120_000)
     expect(died).toBe(killed.size)
     expect(killed.size).toBeGreaterThan(2)
     const noted = read(file).flatMap((line) => (line === '' ? [] : [Number(line.split(' ')[0])]))
@@ -262,24 +262,13 @@ async function running(
 }
 
 /** Resolves when so many lines begin with a word. */
-async function untilNoted(file: string, count: number, word: string): Promise<void> {
-  for (;;) {
-    const lines = read(file).filter((line) => line.startsWith(word))
-    if (lines.length >= count) return
-    await new Promise((next) => setImmediate(next))
-  }
+function untilNoted(file: string, count: number, word: string): Promise<void> {
+  return eventually(() => read(file).filter((line) => line.startsWith(word)).length >= count, 120_000)
 }
 
 /** Resolves when there is no such process. */
-async function untilGone(pid: number): Promise<void> {
-  try {
-    for (;;) {
-      process.kill(pid, 0)
-      await new Promise((next) => setImmediate(next))
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
+function untilGone(pid: number): Promise<void> {
+  return eventually(() => !isAlive(pid), 120_000)
 }
 
 function read(file: string): readonly string[] {

@@ -8,7 +8,7 @@ const tool = defineTask({ type: 'tool', input: z.null() }, async (ctx) => {
   await ctx.exec('true')
   const running = ctx.exec('sh', ['-c', `trap '' TERM; sleep 1000 & echo $$ $! > ${file}; wait`])
   // It is guarded in the turn that starts it. A turn that finds its file comes later.
-  while (!existsSync(file)) await new Promise((resume) => void setImmediate(resume))
+  while (!existsSync(file)) await new Promise((resume) => void setTimeout(resume, 5))
   writeFileSync(`${file}.guarded`, '')
   await running
 })

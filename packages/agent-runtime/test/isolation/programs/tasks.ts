@@ -69,10 +69,12 @@ const spin = inBoth(
   { timeoutMs: 300 },
 )
 
+/** Says when it will hear nothing any more: a cancellation that comes before that ends its step, and it stops as it should. */
 const endless = inBoth('endless', async (ctx, { file }: { file: string }) => {
   ctx.charge({ tokens: 5 })
   await ctx.step('begun', () => appendFileSync(file, 'begun\n'))
   ctx.charge({ tokens: 2 })
+  appendFileSync(file, 'deaf\n')
   for (;;);
 })
 
