@@ -15,6 +15,8 @@ import { type Mutant, mutants } from './mutants/list.ts'
 import { edited, mutating } from './mutants/plugin.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
+// Each fault has a process of its own: it takes the compiled code of those before it.
+process.env['NODE_COMPILE_CACHE'] ??= resolve(workspace, 'node_modules/.cache/compiled')
 const { values: flags, positionals } = parseArgs({
   args: process.argv.slice(2).filter((arg) => arg !== '--'),
   allowPositionals: true,

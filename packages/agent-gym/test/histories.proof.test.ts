@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { checkHistories } from '../src/histories/check-histories.ts'
 import { linearize } from '../src/histories/linearize.ts'
 import type { Deed, Operation } from '../src/histories/operation.ts'
 import { runHistory } from '../src/histories/run-history.ts'
+import { CodeCache } from '../src/host/code-cache.ts'
 
 /** A deed of `a` or another process, from and until when; without an end nobody heard an answer. */
 function op(deed: Deed, invokedAt: number, returnedAt?: number, process = 'a'): Operation {
@@ -255,9 +253,8 @@ describe('histories of a store', () => {
   })
 
   test('histories of real processes that are killed and stopped have an order that explains every answer', async () => {
-    const compileCache = mkdtempSync(join(tmpdir(), 'histories-code-'))
-    onTestFinished(() => rmSync(compileCache, { recursive: true, force: true }))
-    const plan = { seed: 1, history: 0, compileCache }
+    using cache = CodeCache.open()
+    const plan = { seed: 1, history: 0, compileCache: cache.folder }
     const { faults, ...counts } = await runHistory(plan, new AbortController().signal)
     expect(faults).toEqual([])
     expect(counts).toMatchObject({ kills: 2, stops: 1, tasks: 14 })

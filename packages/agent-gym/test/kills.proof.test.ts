@@ -3,15 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRuntime } from '@ku0/agent-runtime'
 import Database from 'better-sqlite3'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { draws } from '../../../tools/draws.ts'
 import { exitCode } from '../src/cli/exit-code.ts'
 import { killsCommand } from '../src/cli/kills-command.ts'
+import { CodeCache } from '../src/host/code-cache.ts'
 import { checkStore } from '../src/kills/check-store.ts'
 import { Acknowledgements, killStore } from '../src/kills/kill-store.ts'
 import { killTasks } from '../src/kills/work.ts'
 import { openLedger } from '../src/work/ledger.ts'
 
+const cache = CodeCache.open()
+afterAll(() => cache[Symbol.dispose]())
 let folder: string
 let acks: Acknowledgements
 
@@ -24,7 +27,7 @@ describe('a process that is killed again and again', () => {
 
   test('loses nothing that it acknowledged, and repeats no recorded step', async () => {
     const kills = draws(8, 8, 15)
-    const plan = { seed: 3, store: 0, kills, submissions: 200, compileCache: folder }
+    const plan = { seed: 3, store: 0, kills, submissions: 200, compileCache: cache.folder }
     const { faults, ...counts } = await killStore(plan, new AbortController().signal)
     expect(faults).toEqual([])
     expect(counts.kills).toBe(kills)
@@ -33,7 +36,7 @@ describe('a process that is killed again and again', () => {
   })
 
   test('is killed also where it has nothing left to do: each kill that is counted is one', async () => {
-    const plan = { seed: 36, store: 0, kills: 1, submissions: 0, compileCache: folder }
+    const plan = { seed: 36, store: 0, kills: 1, submissions: 0, compileCache: cache.folder }
     const { faults, kills, killedOpening } = await killStore(plan, new AbortController().signal)
     expect([faults, kills, killedOpening]).toEqual([[], 1, 0])
   })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { exitCode } from '../src/cli/exit-code.ts'
 import { promisesCommand } from '../src/cli/promises-command.ts'
+import { CodeCache } from '../src/host/code-cache.ts'
 import { type Burst, judgeBackpressure, measureBackpressure } from '../src/promises/backpressure.ts'
 import { measureCancels } from '../src/promises/cancels.ts'
 import { judgeEdits, measureEdits } from '../src/promises/edits.ts'
@@ -17,7 +18,9 @@ import { measureTakeover } from '../src/promises/takeover.ts'
 const folder = mkdtempSync(join(tmpdir(), 'promises-test-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const { signal } = new AbortController()
-const means = { seed: 1, compileCache: folder, signal }
+const cache = CodeCache.open()
+afterAll(() => cache[Symbol.dispose]())
+const means = { seed: 1, compileCache: cache.folder, signal }
 
 /** What was missed but for times, which a busy machine may stretch. */
 function missesButTimes(measured: Measured): readonly string[] {

@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { LeaseLost, TaskCanceled } from '@ku0/agent-runtime'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { draws } from '../../../tools/draws.ts'
 import { racesCommand } from '../src/cli/races-command.ts'
 import { exitCode } from '../src/cli/exit-code.ts'
+import { CodeCache } from '../src/host/code-cache.ts'
 import { faultsOf as cancelFaults, type Race, raceCancels } from '../src/races/race-cancels.ts'
 import { tooLittle } from '../src/races/run-races.ts'
 import { faultsOf as stopFaults, type StoppedWorker, stopWorkers } from '../src/races/stop-workers.ts'
@@ -71,10 +69,13 @@ describe('cancels against the ends of tasks', () => {
 
 describe('processes that are stopped past their leases', () => {
   test('B01 B02 are refused whatever they try when they go on, and run nothing more', async () => {
-    const compileCache = mkdtempSync(join(tmpdir(), 'races-code-'))
-    onTestFinished(() => rmSync(compileCache, { recursive: true, force: true }))
+    using cache = CodeCache.open()
     const count = draws(4, 4, 8)
-    const { faults, stops, met, refused } = await stopWorkers(count, { seed: 1, compileCache, signal })
+    const { faults, stops, met, refused } = await stopWorkers(count, {
+      seed: 1,
+      compileCache: cache.folder,
+      signal,
+    })
     expect(faults).toEqual([])
     expect(stops).toBe(count)
     expect(met).toBeGreaterThan(0)

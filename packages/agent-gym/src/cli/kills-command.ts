@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { availableParallelism } from 'node:os'
 import { Command } from 'commander'
+import { CodeCache } from '../host/code-cache.ts'
 import { figures, isProof, killsEvidence } from '../kills/evidence.ts'
 import { killStore, type KilledStore } from '../kills/kill-store.ts'
 import { currentCommit } from '../report/evidence.ts'
@@ -35,7 +34,7 @@ export async function killsCommand(
     return codeOf(error, console)
   }
   const { kills = 100, submissions = 200, seed = 1, evidence = false } = flags
-  const compileCache = mkdtempSync(join(tmpdir(), 'gym-kills-code-'))
+  using cache = CodeCache.open()
   try {
     // As it is now: the sources may change while it runs.
     const commit = evidence ? currentCommit() : ''
@@ -45,7 +44,7 @@ export async function killsCommand(
       store,
       kills: Math.min(perStore, kills - store * perStore),
       submissions,
-      compileCache,
+      compileCache: cache.folder,
     })).values()
     const killed: KilledStore[] = []
     const work = async () => {
@@ -67,8 +66,6 @@ export async function killsCommand(
   } catch (error) {
     // What fails once it is told to end fails of that.
     return codeOf(signal.aborted ? signal.reason : error, console)
-  } finally {
-    rmSync(compileCache, { recursive: true, force: true })
   }
 }
 

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { CodeCache } from '../host/code-cache.ts'
 import { files } from '../place/store-place.ts'
 import { warmUp } from '../run/warm-up.ts'
 import { measureBackpressure } from './backpressure.ts'
@@ -40,7 +38,8 @@ export async function runPromises(
   signal: AbortSignal,
 ): Promise<readonly Measured[]> {
   signal.throwIfAborted()
-  const compileCache = mkdtempSync(join(tmpdir(), 'gym-promises-code-'))
+  using cache = CodeCache.open()
+  const compileCache = cache.folder
   const means: Means = { seed: plan.seed, compileCache, signal }
   const parts: readonly (readonly [times: number, what: string, measure: () => Promise<Measured>])[] = [
     [plan.restarts, `restarts with ${plan.inFlight} tasks in flight`, () => measureRestart(plan, means)],
@@ -52,18 +51,14 @@ export async function runPromises(
     [plan.edits, 'edits of an event', () => measureEdits(plan.edits, means)],
   ]
   const measured: Measured[] = []
-  try {
-    await warmUp(compileCache, files, signal)
-    for (const [times, what, measure] of parts) {
-      signal.throwIfAborted()
-      if (times === 0) continue
-      tell(`${times} ${what}`)
-      measured.push(await measure().catch((error: unknown) => broken(what, error, signal)))
-    }
-    return measured
-  } finally {
-    rmSync(compileCache, { recursive: true, force: true })
+  await warmUp(compileCache, files, signal)
+  for (const [times, what, measure] of parts) {
+    signal.throwIfAborted()
+    if (times === 0) continue
+    tell(`${times} ${what}`)
+    measured.push(await measure().catch((error: unknown) => broken(what, error, signal)))
   }
+  return measured
 }
 
 /** What could not be measured to its end has kept no promise; what ends since it is told to says so. */

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { History } from '../histories/run-history.ts'
 import { runHistory } from '../histories/run-history.ts'
+import { CodeCache } from '../host/code-cache.ts'
 import { type CancelRaces, raceCancels } from './race-cancels.ts'
 import { stopWorkers, type WorkerStops } from './stop-workers.ts'
 
@@ -27,20 +25,17 @@ export async function runRaces(
   tell: (text: string) => void,
   signal: AbortSignal,
 ): Promise<RacesRun> {
-  const compileCache = mkdtempSync(join(tmpdir(), 'gym-races-code-'))
-  try {
-    tell(`${cancels} cancels against the end`)
-    const raced = await raceCancels(cancels, seed, signal)
-    tell(`${stops} stops of a process past its lease`)
-    const stopped = await stopWorkers(stops, { seed, compileCache, signal })
-    tell(`${histories} histories`)
-    const judged: History[] = []
-    for (let history = 0; history < histories; history += 1)
-      judged.push(await runHistory({ seed, history, compileCache }, signal))
-    return { cancels: raced, stops: stopped, histories: judged }
-  } finally {
-    rmSync(compileCache, { recursive: true, force: true })
-  }
+  using cache = CodeCache.open()
+  const compileCache = cache.folder
+  tell(`${cancels} cancels against the end`)
+  const raced = await raceCancels(cancels, seed, signal)
+  tell(`${stops} stops of a process past its lease`)
+  const stopped = await stopWorkers(stops, { seed, compileCache, signal })
+  tell(`${histories} histories`)
+  const judged: History[] = []
+  for (let history = 0; history < histories; history += 1)
+    judged.push(await runHistory({ seed, history, compileCache }, signal))
+  return { cancels: raced, stops: stopped, histories: judged }
 }
 
 /** All that is wrong, in words. */

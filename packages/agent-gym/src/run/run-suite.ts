@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { cpus, loadavg, tmpdir, totalmem } from 'node:os'
-import { join } from 'node:path'
+import { cpus, loadavg, totalmem } from 'node:os'
+import { CodeCache } from '../host/code-cache.ts'
 import type { OpenedRuntime } from '../host/protocol.ts'
 import { evaluate, type Finding } from '../measure/evaluate.ts'
 import { kpisOf, type Kpis } from '../measure/kpis.ts'
@@ -41,13 +40,13 @@ export interface SuiteOutcome {
 /** Runs the scenarios one after the other, so that none disturbs another's figures. */
 export async function runSuite(scenarios: readonly Scenario[], options: SuiteOptions): Promise<SuiteOutcome> {
   const place = await openStorePlace(options.store, options.server)
-  const compileCache = mkdtempSync(join(tmpdir(), 'gym-compiled-'))
+  using cache = CodeCache.open()
+  const compileCache = cache.folder
   try {
     await warmUp(compileCache, place, options.signal)
     return await runScenarios(scenarios, { ...options, compileCache, place })
   } finally {
     await place.close()
-    rmSync(compileCache, { recursive: true, force: true })
   }
 }
 
