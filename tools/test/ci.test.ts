@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { toMeasureAgain } from '../ci/measure-again.ts'
 import { inOrder } from '../ci/side-by-side.ts'
 import { stagesOf } from '../ci/stages.ts'
+import { heaviest } from '../cpu/heaviest.ts'
 import { filesToRepeat } from '../failed-tests.ts'
 
 describe('stages side by side', () => {
@@ -84,6 +85,14 @@ test('a night runs the stages of a landing, longer', () => {
   expect(nightly.map(({ name }) => name)).toEqual(expect.arrayContaining(landing.map(({ name }) => name)))
   expect(nightly.find(({ name }) => name === 'the simulation')?.command).toMatch(/ 20001\.\.40000$/)
   expect(landing.find(({ name }) => name === 'the simulation')?.command).toMatch(/ 1\.\.100$/)
+})
+
+test('the long tests begin with files that are there', () => {
+  const workspace = resolve(import.meta.dirname, '../..')
+  expect(
+    heaviest.filter((file) => !file.endsWith('.proof.test.ts') || !existsSync(join(workspace, file))),
+  ).toEqual([])
+  expect(new Set(heaviest).size).toBe(heaviest.length)
 })
 
 test('the workflow on GitHub has a job for each stage, and no other', () => {

@@ -79,8 +79,8 @@ describe('pnpm sim', () => {
         '1',
       )
       expect(code).toBe(130)
-      expect(out).toMatch(/^20 seeds \(/)
-      expect(err).toBe('ended early, after seed 20\n')
+      expect(out).toMatch(/^5 seeds \(/)
+      expect(err).toBe('ended early, after seed 5\n')
     },
   )
 

@@ -89,8 +89,8 @@ function leaveDead({ store }: Scene, path: string, folder: string): string {
 const isSame = (a: string, b: string) =>
   ['', '-wal', '-anchor'].every((suffix) => readFileSync(a + suffix).equals(readFileSync(b + suffix)))
 
-/** Of the places in a flush a landing takes every second. */
-const nth = draws(2, 2, 1)
+/** Of the places in a flush a landing takes every fourth. */
+const nth = draws(4, 4, 1)
 
 /** All of them: no other kind has a rank. */
 const kinds = Object.keys(flushRank) as readonly WriteKind[]

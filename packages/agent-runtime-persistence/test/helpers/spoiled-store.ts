@@ -76,7 +76,7 @@ export function changed(data: string): string {
 
 /**
  * The columns that may be edited without being found, where each row of `meta` is one, and all that constraints let anybody edit.
- * Among the quick tests it edits some columns of one row of each table, in a landing all columns of every fourth row.
+ * Among the quick tests it edits some columns of one row of each table, in a landing all columns of every eighth row.
  */
 export async function editEach(it: Spoiled, tables: readonly string[]) {
   const silent = new Set<string>()
@@ -90,7 +90,7 @@ export async function editEach(it: Spoiled, tables: readonly string[]) {
     const keys = columns.filter(({ pk }) => pk > 0).map(({ name }) => name)
     const where = keys.map((key) => `${key} = ?`).join(' AND ')
     const rows = it.db.prepare<[], Record<string, unknown>>(`SELECT * FROM ${table}`).all()
-    for (const row of draws(rows.slice(0, 1), everyNth(rows, 4), rows))
+    for (const row of draws(rows.slice(0, 1), everyNth(rows, 8), rows))
       for (const { name, type } of everyNth(columns.toReversed(), draws(5, 1))) {
         const write = (value: unknown) => (db: Database.Database) =>
           db

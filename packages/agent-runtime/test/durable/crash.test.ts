@@ -30,7 +30,7 @@ export async function look(database: string) {
 }
 
 describe('execution: resume after a crash', () => {
-  test.each(draws([19], [1, 19, 40]))(
+  test.each(draws([19], [1, 40], [1, 19, 40]))(
     'A05 F09 killed once %i steps are recorded: the next process finishes, and no recorded step runs twice',
     async (steps) => {
       const path = folder()

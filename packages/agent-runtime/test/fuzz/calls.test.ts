@@ -8,7 +8,7 @@ import { World } from './world.ts'
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const runs = Number(process.env['FUZZ_RUNS'] ?? draws(1, 6, 15))
+const runs = Number(process.env['FUZZ_RUNS'] ?? draws(1, 3, 15))
 
 /** Plays lists of calls, each on a runtime of its own; tells how often calls were answered, and refused. */
 async function play(table: Readonly<Record<string, Door>>, calls: number, thread = false) {

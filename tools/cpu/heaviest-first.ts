@@ -1,0 +1,19 @@
+import { relative, resolve } from 'node:path'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { heaviest } from './heaviest.ts'
+
+const workspace = resolve(import.meta.dirname, '../..')
+
+/** Begins with the long tests that are known to take most, so that none of them is left alone at the end of a run. */
+export class HeaviestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- this one is a method of Vitest's
+    const sorted = await super.sort(files)
+    return sorted.toSorted((a, b) => placeOf(a) - placeOf(b))
+  }
+}
+
+function placeOf({ moduleId }: TestSpecification): number {
+  const at = heaviest.indexOf(relative(workspace, moduleId))
+  return at === -1 ? heaviest.length : at
+}
