@@ -2,10 +2,12 @@ import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { costOf } from '../src/bench/pairs.ts'
+import { partitionCost } from '../src/bench/partition-cost.ts'
 import { shareCost } from '../src/bench/share-cost.ts'
 import { stepCost } from '../src/bench/step-cost.ts'
 import { telemetryCost } from '../src/bench/telemetry-cost.ts'
 import { exitCode } from '../src/cli/exit-code.ts'
+import { streamCommand } from '../src/cli/stream-command.ts'
 import { costCommand } from '../src/cli/cost-command.ts'
 
 const leastShare = 0.98
@@ -26,6 +28,11 @@ describe('the cost of telemetry', () => {
     expect(costOf(pairs([on - 1, 1000]), leastShare).met).toBe(false)
   })
 
+  it('is too much above the bound of processor time', () => {
+    const twice = [1, 2].map(() => ({ on: { perSec: 1, cpuMs: 2 }, off: { perSec: 1, cpuMs: 1 } }))
+    expect([costOf(twice, 1, 2).met, costOf(twice, 1, 1.9).met]).toEqual([true, false])
+  })
+
   it('lies, of many pairs, between two of them near the middle', () => {
     const many = Array.from({ length: 100 }, (_, i): [number, number] => [1000 + i, 1000])
     expect(costOf(pairs(...many), leastShare).rate).toEqual({ median: 1.05, low: 1.039, high: 1.06 })
@@ -36,6 +43,12 @@ describe.each([
   [telemetryCost, '--tasks', /2 pairs of drains of 300 tasks/, '0.98'],
   [shareCost, '--tasks', /2 pairs of drains of 300 tasks, of 300 clients divided by those of one/, '0.4'],
   [stepCost, '--steps', /2 pairs of runs of 300 steps in 20 tasks/, '0.8'],
+  [
+    partitionCost,
+    '--events',
+    /2 pairs of pipelines of 300 events, through 4 partitions divided by through one task/,
+    '0.7',
+  ],
 ] as const)('the command $command', (bench, flag, what, least) => {
   const run = async (args: string[], signal = new AbortController().signal) => {
     const said = { out: '', err: '' }
@@ -60,5 +73,25 @@ describe.each([
       code: exitCode.usage,
       err: expect.stringContaining('a number of pairs is a whole number from 1'),
     })
+  })
+})
+
+describe('the command gym:stream-bars', () => {
+  it('says what it measured of a stream, and which bars were met', async () => {
+    let out = ''
+    const console = {
+      out: { write: (text: string) => (out += text) },
+      err: { write: (text: string) => text },
+    }
+    const args = ['--events', '500', '--rounds', '1']
+    const code = await streamCommand(args, console, new AbortController().signal)
+    expect(out.trim().split('\n')).toEqual([
+      expect.stringMatching(/^\d+ events a second, at least 5000: /),
+      expect.stringMatching(/^\d+ MB with a fifth of the events, \d+ MB with all, /),
+      expect.stringMatching(/^a stage that held its slot had the first event after \d+\.\d ms, at most 20: /),
+      expect.stringMatching(/^a stage that waited without a slot had the first event after \d/),
+    ])
+    expect(code).toBe(out.includes('not met') ? exitCode.failed : exitCode.ok)
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith(`gym-streams-${process.pid}-`))).toEqual([])
   })
 })

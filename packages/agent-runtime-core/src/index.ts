@@ -151,9 +151,15 @@ export {
 } from './pipeline/pipeline.ts'
 export type { SupervisorRecord } from './supervision/operations.ts'
 export {
+  afterIn,
+  afterKey,
   type ChildRestart,
   childRestarts,
+  READY_KEY,
   RESTART_NAME,
+  type Sibling,
+  type SiblingState,
+  siblingStates,
   type SupervisedChild,
   supervisedIn,
   supervisedKey,

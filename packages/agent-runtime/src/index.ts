@@ -113,6 +113,7 @@ export { definePipeline, type DefinedStage, type PipelineDefinition } from './pi
 export type {
   Pipeline,
   PipelineEvent,
+  EventToPublish,
   PipelineEventOf,
   PipelineEventsOptions,
   PipelinePage,

@@ -12,5 +12,7 @@ export interface Bench {
   readonly pairs: number
   /** What has to be left of the rate. */
   readonly leastShare: number
+  /** The most that the processor time may grow to; undefined without a bound. */
+  readonly mostCpu?: number
   readonly run: (on: boolean, file: string, count: number) => Promise<Run>
 }

@@ -29,11 +29,11 @@ export interface Cost {
   readonly met: boolean
 }
 
-/** `leastShare`: what has to be left of the rate. */
-export function costOf(pairs: readonly Pair[], leastShare: number): Cost {
+/** `leastShare`: what has to be left of the rate; `mostCpu`: the most that the processor time may grow to. */
+export function costOf(pairs: readonly Pair[], leastShare: number, mostCpu = Number.POSITIVE_INFINITY): Cost {
   const rate = shareOf(pairs.map(({ on, off }) => on.perSec / off.perSec))
   const cpu = shareOf(pairs.map(({ on, off }) => on.cpuMs / off.cpuMs))
-  return { rate, cpu, met: rate.median >= leastShare }
+  return { rate, cpu, met: rate.median >= leastShare && cpu.median <= mostCpu }
 }
 
 /**

@@ -5,7 +5,7 @@ import { type ExitCode, exitCode } from './exit-code.ts'
 import { codeOf, type Console } from './run-command.ts'
 import { number, parse } from './run-options.ts'
 
-/** `gym:telemetry-cost`, `gym:step-cost`, `gym:share-cost`. Answers with its exit code. */
+/** `gym:telemetry-cost`, `gym:step-cost`, `gym:share-cost`, `gym:partition-cost`. Answers with its exit code. */
 export async function costCommand(
   bench: Bench,
   args: readonly string[],
@@ -28,7 +28,7 @@ export async function costCommand(
       },
     )
     if (living) console.out.write('\n')
-    const cost = costOf(measured, bench.leastShare)
+    const cost = costOf(measured, bench.leastShare, bench.mostCpu)
     console.out.write(show(bench, cost, pairs, count))
     return cost.met ? exitCode.ok : exitCode.failed
   } catch (error) {
@@ -51,17 +51,30 @@ function command(bench: Bench): Command {
     )
     .addHelpText(
       'after',
-      `\nExit codes: 0 the median rate is at least ${bench.leastShare} of that without, 1 it is not, 2 a wrong command line, 130 interrupted.`,
+      `\nExit codes: 0 the median rate is at least ${bench.leastShare} of that without${mostText(bench)}, 1 it is not, 2 a wrong command line, 130 interrupted.`,
     )
 }
 
-function show({ what, leastShare }: Bench, { rate, cpu, met }: Cost, pairs: number, count: number): string {
+function mostText({ mostCpu }: Bench): string {
+  return mostCpu === undefined ? '' : `, and the processor time at most ${mostCpu} times`
+}
+
+function show(
+  { what, leastShare, mostCpu }: Bench,
+  { rate, cpu }: Cost,
+  pairs: number,
+  count: number,
+): string {
   return [
     `${pairs} pairs of ${what(count)}: medians (and 95 % intervals)`,
-    `  rate            ${words(rate)}, at least ${leastShare}: ${met ? 'met' : 'not met'}`,
-    `  processor time  ${words(cpu)}`,
+    `  rate            ${words(rate)}, at least ${leastShare}: ${verdict(rate.median >= leastShare)}`,
+    `  processor time  ${words(cpu)}${mostCpu === undefined ? '' : `, at most ${mostCpu}: ${verdict(cpu.median <= mostCpu)}`}`,
     '',
   ].join('\n')
+}
+
+function verdict(met: boolean): string {
+  return met ? 'met' : 'not met'
 }
 
 function words({ median, low, high }: Share): string {

@@ -5,7 +5,14 @@ import type { Findings } from './findings.ts'
 import type { SimulatedProcess } from './process.ts'
 import { drawProgram, type Program } from './program.ts'
 import { Holders } from './holders.ts'
-import { agreements, drawPipeline, drawSupervisor, type Structures } from './structures.ts'
+import {
+  agreements,
+  drawPipeline,
+  drawSupervisor,
+  type Structures,
+  withPartitions,
+  withSteady,
+} from './structures.ts'
 import type { Accounts } from './swarm.ts'
 import { MEASURED, reporting, type Workload } from './workload.ts'
 
@@ -44,10 +51,14 @@ export class Clients {
   #signals = 0
   readonly #structures: Structures
   readonly #order: SeededRandom
+  readonly #late: SeededRandom
   #purchases = 0
   #built = { supervisors: 0, pipelines: 0 }
 
-  /** `purse` draws what has to do with accounts, `work` what has to do with work that is measured, `order` what has to do with structures. */
+  /**
+   * `purse` draws what has to do with accounts, `work` what has to do with work that is measured, `order` what has to do with structures, and `late` what came to those
+   * later.
+   */
   constructor(
     {
       random,
@@ -57,6 +68,7 @@ export class Clients {
       workload,
       structures,
       order,
+      late,
     }: {
       readonly random: SeededRandom
       readonly purse: SeededRandom
@@ -65,6 +77,7 @@ export class Clients {
       readonly workload: Workload
       readonly structures: Structures
       readonly order: SeededRandom
+      readonly late: SeededRandom
     },
     audit: Audit,
     findings: Findings,
@@ -76,6 +89,7 @@ export class Clients {
     this.#workload = workload
     this.#structures = structures
     this.#order = order
+    this.#late = late
     this.#holders = new Holders(work.fork('holders'), workload, audit, (process, what, call) =>
       this.#call(process, what, call),
     )
@@ -155,13 +169,18 @@ export class Clients {
 
   /** Supervisors, pipelines, purchases: now and then one of them. */
   #build(process: SimulatedProcess): void {
-    const { supervisors, pipelines, ledger } = this.#structures
+    const { supervisors, pipelines, ledger, permanents, partitions } = this.#structures
     const order = this.#order
+    const late = this.#late
     const built = this.#built
-    if (supervisors && built.supervisors < 3 && order.int(6) === 0)
-      this.#submitStructure(process, drawSupervisor(order, `team ${(built.supervisors += 1)}`))
-    if (pipelines && built.pipelines < 2 && order.int(8) === 0)
-      this.#submitStructure(process, drawPipeline(order, `line ${(built.pipelines += 1)}`))
+    if (supervisors && built.supervisors < 3 && order.int(6) === 0) {
+      const drawn = drawSupervisor(order, `team ${(built.supervisors += 1)}`)
+      this.#submitStructure(process, permanents && late.int(2) === 0 ? withSteady(drawn) : drawn)
+    }
+    if (pipelines && built.pipelines < 2 && order.int(8) === 0) {
+      const drawn = drawPipeline(order, `line ${(built.pipelines += 1)}`)
+      this.#submitStructure(process, partitions && late.int(2) === 0 ? withPartitions(drawn, late) : drawn)
+    }
     if (ledger !== undefined && order.int(4) === 0) {
       // An order that was given before is one.
       const number = order.int(8)

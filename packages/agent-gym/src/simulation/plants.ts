@@ -373,6 +373,32 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
         if (ground.random.int(10) === 0) tables.skipUnread()
       },
     })),
+  'an event that another partition gets': ({ random }) =>
+    plain({
+      send(message) {
+        if (!isWrite(message, 'publish') || random.int(4) > 0) return [message]
+        const { operation } = message
+        const [first, ...others] = operation.keyHashes ?? []
+        if (first === undefined) return [message]
+        const keyHashes = [((first ?? 0) + 1) % 1_024, ...others]
+        return [{ ...message, operation: { ...operation, keyHashes } }]
+      },
+    }),
+  'an event that two partitions get': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(3) === 0) tables.giveToBoth()
+      },
+    })),
+  'a permanent child that stays completed': () =>
+    plain({
+      send(message) {
+        if (!isWrite(message, 'spawn')) return [message]
+        const { operation } = message
+        const key = operation.key.replace('$ku0/supervised/permanent/', '$ku0/supervised/transient/')
+        return [{ ...message, operation: { ...operation, key } }]
+      },
+    }),
   'a purchase that is made twice': ({ random }) =>
     plain({
       send(message) {
@@ -733,6 +759,15 @@ class Tables {
     const taken = "coalesce(json_extract(log, '$.parts[2].taken.m'), 0)"
     this.#run(
       `UPDATE pipeline SET log = json_set(log, '$.parts[2].taken.m', ${taken} + 1) WHERE ${taken} < json_extract(log, '$.published.m')`,
+    )
+  }
+
+  /** What the first partition has to receive the second has to receive as well. */
+  giveToBoth(): void {
+    const unread = "json_extract(log, '$.parts[1].unread.n')"
+    this.#run(
+      `UPDATE pipeline SET log = json_set(log, '$.parts[2].unread.n', json(${unread}))
+        WHERE json_extract(log, '$.parts[2].partition') = 2 AND ${unread} IS NOT NULL AND json_extract(log, '$.parts[2].unread.n') IS NULL`,
     )
   }
 

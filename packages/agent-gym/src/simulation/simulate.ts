@@ -21,7 +21,7 @@ import { measures, noWorkload } from './workload.ts'
 import { drawSwarm, type Fault, leaseTtlMs, type Swarm } from './swarm.ts'
 
 /** What there was in a life, at different times. */
-type Era = 'queue' | 'work' | 'all'
+type Era = 'queue' | 'work' | 'structures' | 'all'
 
 /** How a seed is played. */
 export interface SimulateOptions {
@@ -30,8 +30,8 @@ export interface SimulateOptions {
   /** A bug that is planted: one of {@link plants}. */
   readonly plant?: (ground: Ground) => Planted
   /**
-   * What there was in a life when the seed was played: nothing but tasks of the `queue`, or measured `work` and forks as well; `all` by
-   * default, with supervisors, pipelines, ledgers and agreements.
+   * What there was in a life when the seed was played: nothing but tasks of the `queue`, or measured `work` and forks as well, or `structures`: supervisors,
+   * pipelines, ledgers and agreements; `all` by default, with permanent children and partitions.
    */
   readonly era?: Era
 }
@@ -114,7 +114,9 @@ class Life {
     this.#seed = seed
     const random = new SeededRandom(seed)
     const { era = 'all' } = options
-    const structures = era === 'all' ? drawStructures(random.fork('structures')) : noStructures
+    const late = era === 'all' ? random.fork('late structures') : undefined
+    const isStructured = era === 'all' || era === 'structures'
+    const structures = isStructured ? drawStructures(random.fork('structures'), late) : noStructures
     this.#swarm = drawSwarm(
       random.fork('swarm'),
       random.fork('accounts'),
@@ -163,6 +165,7 @@ class Life {
       workload,
       structures,
       order: random.fork('orders'),
+      late: random.fork('late orders'),
     }
     this.#clients = new Clients(drawn, audit, this.#findings)
   }

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto'
 import { MICRO, type EventData, type OutOfCredits } from '@ku0/agent-runtime-core'
 import type { AuditedEvent } from './audit-rows.ts'
 import type { Findings } from './findings.ts'
 import { CANCELED, COMPLETED, FAILED, type Followed, nameOf } from './followed.ts'
-import { agreements, type PipelineProgram, supervisorTerms } from './structures.ts'
+import { agreements, keyOf, type PipelineProgram, restartOf, supervisorTerms } from './structures.ts'
 
 /** A pipeline as its row says it stands, and an event of its log. */
 export interface PipelineState {
@@ -42,10 +43,20 @@ export interface StructureRows {
 
 const [PURCHASE, RESERVE, SETTLE] = [1, 2, 3] as const
 
+/** A child of a supervisor. */
+interface Seat {
+  readonly id: string
+  readonly restart: string
+  /** Its place among the children, and the event of its start. */
+  readonly position: number
+  readonly seq: number
+}
+
 /** A supervisor as its events say it is. */
 interface Team {
   readonly strategy: string
-  readonly children: Map<number, { readonly id: string; readonly restart: string; readonly seq: number }>
+  /** By task; a permanent child has several, one after the other. */
+  readonly children: Map<number, Seat>
   times: number[]
 }
 
@@ -61,6 +72,10 @@ interface Happened {
   /** Supervisors that had done too many, and the one above that has started them again. */
   readonly passed: { readonly team: number; readonly child: string; readonly to: string }[]
   readonly failed: { readonly task: number; readonly kind: string; readonly at: number }[]
+  readonly completed: { readonly task: number; readonly at: number }[]
+  readonly kept: { readonly team: number; readonly task: number }[]
+  /** Children that were started anew as other tasks. */
+  readonly anew: { readonly team: number; readonly task: number; readonly id: string }[]
   /** The leases that tasks had before. */
   readonly leases: Map<number, number | null>
 }
@@ -164,10 +179,21 @@ export class StructureAudit {
       case 'child.spawned': {
         const [, restart, id] = /^\$ku0\/supervised\/(\w+)\/(.+)$/.exec(String(data['key'])) ?? []
         const child = this.#numberOf(String(data['taskId']))
-        if (restart !== undefined && id !== undefined && child !== undefined)
-          this.#teams.get(task)?.children.set(child, { id, restart, seq })
+        if (restart === undefined || id === undefined || child === undefined) return
+        if (this.isAnew(task, data)) {
+          this.#findings.count('started anew')
+          this.#happened.anew.push({ team: task, task: child, id })
+        }
+        const seat = { id, restart: restartOf[id] ?? restart, position: Number(data['position']), seq }
+        this.#teams.get(task)?.children.set(child, seat)
         return
       }
+      case 'child.inherited':
+        this.#kept(found, task, data)
+        return
+      case 'task.completed':
+        this.#happened.completed.push({ task, at })
+        return
       case 'task.requeued':
         if (typeof data['restartedBy'] === 'string')
           this.#happened.back.push({ task, by: data['restartedBy'], reason: String(data['reason']) })
@@ -195,6 +221,22 @@ export class StructureAudit {
       case 'supervisor.renewed':
         this.#forget(task)
     }
+  }
+
+  /** Whether a supervisor had a child of this id before. */
+  isAnew(task: number, data: Readonly<Record<string, unknown>>): boolean {
+    const id = /^\$ku0\/supervised\/\w+\/(.+)$/.exec(String(data['key']))?.[1]
+    return [...(this.#teams.get(task)?.children.values() ?? [])].some((seat) => seat.id === id)
+  }
+
+  /** 14.2: the retry of a supervisor keeps a child only if it had completed there. */
+  #kept({ forkOf = 0 }: Followed, task: number, data: Readonly<Record<string, unknown>>): void {
+    const child = this.#numberOf(String(data['taskId'])) ?? 0
+    const seat = this.#teams.get(forkOf)?.children.get(child)
+    if (!String(data['key']).startsWith('$ku0/supervised/')) return
+    this.#happened.kept.push({ team: task, task: child })
+    if (seat === undefined || seat.restart === 'permanent')
+      this.#violated('14.2', `supervisor ${task} has kept task ${child}, which ${forkOf} did not have so`)
   }
 
   /** Its restarts count no more. */
@@ -237,8 +279,23 @@ export class StructureAudit {
   }
 
   /** 14.1: each child that went back was started again by its supervisor, once, and those that its strategy names were stopped with it. */
-  #restarts(tasks: ReadonlyMap<number, Followed>, { back, restarts, passed, leases }: Happened): void {
+  #restarts(
+    tasks: ReadonlyMap<number, Followed>,
+    { back, restarts, passed, leases, kept, anew }: Happened,
+  ): void {
     const due = restarts.map(({ team, it }) => `${team} ${it.child}`)
+    for (const { team, task } of kept)
+      if (tasks.get(task)?.row.state !== COMPLETED)
+        this.#violated('14.2', `supervisor ${team} has kept task ${task}, which has not completed`)
+    for (const { team, task, id } of anew) {
+      const before = this.#before(team, task)
+      if (restartOf[id] !== 'permanent' || tasks.get(before)?.row.state !== COMPLETED)
+        this.#violated('14.1', `task ${task} takes the place of '${id}', which has not completed for good`)
+      const place = due.indexOf(this.#restartFor(tasks, passed, team, id))
+      if (place === -1)
+        this.#violated('14.1', `task ${task} was started anew, and its supervisor does not know`)
+      else due.splice(place, 1)
+    }
     for (const { task, by, reason } of back) {
       const seat = this.#seatBelow(tasks, task, by)
       if (seat === undefined) {
@@ -270,6 +327,25 @@ export class StructureAudit {
     for (const { team, seq, it } of restarts) this.#stops(tasks, team, seq, it, leases)
   }
 
+  /** The task that a child was before it was started anew. */
+  #before(team: number, task: number): number {
+    const children = [...(this.#teams.get(team)?.children ?? [])]
+    const id = this.#teams.get(team)?.children.get(task)?.id
+    return children.findLast(([number, seat]) => number < task && seat.id === id)?.[0] ?? 0
+  }
+
+  /** The restart that a child comes back by: its supervisor's, or that of the one above to which it was passed on. */
+  #restartFor(
+    tasks: ReadonlyMap<number, Followed>,
+    passed: Happened['passed'],
+    team: number,
+    id: string,
+  ): string {
+    if (!passed.some((it) => it.team === team && it.child === id)) return `${team} ${id}`
+    const above = tasks.get(team)?.row.parent ?? 0
+    return this.#restartFor(tasks, passed, above, this.#teams.get(above)?.children.get(team)?.id ?? '')
+  }
+
   /** The child of a supervisor, by its id, that a task is or is below; and the supervisors between them. */
   #seatBelow(
     tasks: ReadonlyMap<number, Followed>,
@@ -296,7 +372,14 @@ export class StructureAudit {
   ): void {
     const team = this.#teams.get(task)
     if (team === undefined) return
-    const seats = [...team.children].map(([number, seat]) => ({ number, ...seat }))
+    // Of a child that was started anew before this, only the last task counts.
+    const seats = [...team.children]
+      .map(([number, seat]) => ({ number, ...seat }))
+      .toSorted((a, b) => a.position - b.position || a.number - b.number)
+      .filter(
+        ({ id, seq: at }, place, all) =>
+          !all.some((other, later) => later > place && other.id === id && other.seq < seq && at < seq),
+      )
     const failed = seats.findIndex(({ id }) => id === child)
     const from = { one_for_all: 0, rest_for_one: failed }[team.strategy] ?? seats.length
     const others = seats
@@ -322,7 +405,7 @@ export class StructureAudit {
   }
 
   /** 14.2: a supervisor loses no child that it is to start again, unless it has done that too often or that does not mend it: then it fails. */
-  #ends(tasks: ReadonlyMap<number, Followed>, { failed }: Happened): void {
+  #ends(tasks: ReadonlyMap<number, Followed>, { failed, completed, anew, passed }: Happened): void {
     const kinds = new Map(failed.map(({ task, kind }) => [task, kind]))
     // A supervisor that lost such a child is not mended by another try either.
     const isHopeless = (task: number): boolean => {
@@ -334,7 +417,8 @@ export class StructureAudit {
     for (const { task, at } of failed) {
       const parent = tasks.get(task)?.row.parent ?? 0
       const team = this.#teams.get(parent)
-      if (team?.children.get(task)?.restart !== 'transient') continue
+      const restart = team?.children.get(task)?.restart ?? 'temporary'
+      if (team === undefined || restart === 'temporary') continue
       lost.add(parent)
       const count = team.times.filter((then) => at <= then + supervisorTerms.periodMs).length
       if (count < supervisorTerms.maxRestarts && !isHopeless(task))
@@ -344,6 +428,21 @@ export class StructureAudit {
         )
       const state = tasks.get(parent)?.row.state ?? 0
       if (state !== FAILED && state !== CANCELED)
+        this.#violated('14.2', `supervisor ${parent} has lost task ${task}, and is ${nameOf(state)}`)
+    }
+    for (const { task, at } of completed) {
+      const parent = tasks.get(task)?.row.parent ?? 0
+      const team = this.#teams.get(parent)
+      const seat = team?.children.get(task)
+      if (team === undefined || seat?.restart !== 'permanent') continue
+      if (anew.some((it) => it.team === parent && this.#before(parent, it.task) === task)) continue
+      lost.add(parent)
+      const count = team.times.filter((then) => at <= then + supervisorTerms.periodMs).length
+      const state = tasks.get(parent)?.row.state ?? 0
+      const isOver = state === FAILED || state === CANCELED
+      if (count < supervisorTerms.maxRestarts && !isOver)
+        this.#violated('14.1', `the permanent task ${task} has completed, and was not started anew`)
+      else if (!isOver && !passed.some((it) => it.team === parent))
         this.#violated('14.2', `supervisor ${parent} has lost task ${task}, and is ${nameOf(state)}`)
     }
     for (const { task, kind } of failed) {
@@ -357,37 +456,46 @@ export class StructureAudit {
   #pipelines(tasks: ReadonlyMap<number, Followed>, { pipelines, chunks }: StructureRows): void {
     const logs = Map.groupBy(chunks, ({ task }) => task)
     for (const { task, log } of pipelines) {
-      const events = logs.get(task) ?? []
+      const events: Logged[] = []
+      const program = this.#programs.get(task)
       const seen = new Map<string, number>()
-      const typeOf = new Map<number, string>()
-      for (const [index, { seq, data }] of events.entries()) {
-        const { type, data: value } = JSON.parse(data) as { type: string; data: number }
+      const last = new Map<number, number>()
+      for (const [index, { seq, data }] of (logs.get(task) ?? []).entries()) {
+        const { type, data: value, ...by } = JSON.parse(data) as Omit<Logged, 'nth' | 'seq'>
         const nth = seen.get(type) ?? 0
         seen.set(type, nth + 1)
-        typeOf.set(seq, type)
+        events.push({ ...by, type, data: value, nth, seq })
         if (seq !== index + 1)
           this.#violated('13.2', `event ${seq} of pipeline ${task} stands at place ${index + 1}`)
-        if (value !== (type === 'n' ? nth : 2 * nth))
-          this.#violated('13.2', `'${type}' ${nth} of pipeline ${task} is ${value}`)
+        // Partitions are as fast as they are, each in its own order.
+        const { partition } = by
+        const due = type === 'n' ? nth : 2 * nth
+        const isRight = partition === undefined ? value === due : value > (last.get(partition) ?? -1)
+        if (partition !== undefined) last.set(partition, value)
+        if (!isRight) this.#violated('13.2', `'${type}' ${nth} of pipeline ${task} is ${value}`)
+        const hash = type === 'n' && program?.keyed === true ? hashOf(keyOf(value)) : undefined
+        if (by.keyHash !== hash)
+          this.#violated('13.2', `event ${seq} of pipeline ${task} has the key ${by.keyHash}, not ${hash}`)
       }
       const { seq } = JSON.parse(log) as { seq: number }
       if (seq !== events.length)
         this.#violated('13.2', `pipeline ${task} counts ${seq} events, its log has ${events.length}`)
-      for (const found of tasks.values()) if (found.row.parent === task) this.#receipts(found, typeOf)
+      for (const found of tasks.values()) if (found.row.parent === task) this.#receipts(found, events)
     }
   }
 
   /** What a stage has received, by the memos of its receipts. */
-  #receipts({ row, memos }: Followed, typeOf: ReadonlyMap<number, string>): void {
+  #receipts({ row, memos }: Followed, events: readonly Logged[]): void {
     const taken = [...memos].flatMap(([key, { result }]) => {
       const [, types, nth] = /^\$ku0\/receive\/([^/]*)\/(\d+)$/.exec(key) ?? []
       return types === undefined ? [] : [{ types: types.split(','), nth: Number(nth), result }]
     })
+    const own = events.filter((event) => this.#isFor(row.id, event))
     const next = new Map<string, number[]>()
     for (const { types, result } of taken.toSorted((a, b) => a.nth - b.nth)) {
       const { ranges } = JSON.parse(result) as { ranges: readonly (readonly [number, number])[] }
       for (const type of types) {
-        const all = next.get(type) ?? [...typeOf].flatMap(([seq, each]) => (each === type ? [seq] : []))
+        const all = next.get(type) ?? own.flatMap((event) => (event.type === type ? [event.seq] : []))
         next.set(type, all)
         for (const [first, count] of ranges)
           for (let seq = first; seq < first + count; seq += 1)
@@ -400,13 +508,23 @@ export class StructureAudit {
     }
   }
 
+  /** Whether a task of a stage is the one of those of its stage that gets an event: by its key, or in turn. */
+  #isFor(task: number, { type, data, nth }: Logged): boolean {
+    const { name = '', partitions = 1, keyed } = this.#programs.get(task) ?? {}
+    const partition = /\/double\/(\d+)$/.exec(name)?.[1]
+    if (partition === undefined || type !== 'n') return true
+    return ((keyed === true ? hashOf(keyOf(data)) : nth) % partitions) + 1 === Number(partition)
+  }
+
   /** A sink has summed up what its pipeline streamed: each event once, in order. */
   summed(task: number, output: unknown): void {
     const program = this.#programs.get(task)
     if (program?.name.endsWith('/sink') !== true) return
-    this.#findings.count('streams')
+    const isParted = program.partitions !== undefined
+    this.#findings.count(isParted ? 'parted streams' : 'streams')
     const due = Array.from({ length: program.events }, (_, n) => 2 * n)
-    const [[, sum] = []] = (Array.isArray(output) ? output : []) as [string, unknown][]
+    const [[, said] = []] = (Array.isArray(output) ? output : []) as [string, unknown][]
+    const sum = isParted && Array.isArray(said) ? (said as number[]).toSorted((a, b) => a - b) : said
     if (JSON.stringify(sum) !== JSON.stringify(due))
       this.#violated('13.2', `task ${task} has received ${JSON.stringify(sum)}, not ${JSON.stringify(due)}`)
   }
@@ -507,6 +625,30 @@ export class StructureAudit {
   }
 }
 
+/** An event of a log, with how many of its type came before it. */
+interface Logged {
+  readonly seq: number
+  readonly nth: number
+  readonly type: string
+  readonly data: number
+  readonly partition?: number
+  readonly keyHash?: number
+}
+
+/** The hash of a key, as the rules of pipelines say it is. */
+function hashOf(key: string): number {
+  return Number.parseInt(createHash('sha256').update(key).digest('hex').slice(0, 8), 16) % 1_024
+}
+
 function nothingYet(): Happened {
-  return { back: [], restarts: [], passed: [], failed: [], leases: new Map() }
+  return {
+    back: [],
+    restarts: [],
+    passed: [],
+    failed: [],
+    completed: [],
+    kept: [],
+    anew: [],
+    leases: new Map(),
+  }
 }

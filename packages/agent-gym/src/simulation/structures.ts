@@ -7,7 +7,12 @@ import {
   type TaskContext,
   type TaskDefinition,
 } from '@ku0/agent-runtime'
-import { type OutOfCredits, outOfCreditsChoices, supervisionStrategies } from '@ku0/agent-runtime-core'
+import {
+  type ChildRestart,
+  type OutOfCredits,
+  outOfCreditsChoices,
+  supervisionStrategies,
+} from '@ku0/agent-runtime-core'
 import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
 import { z } from 'zod'
 import { drawProgram, MAX_ATTEMPTS, type Program } from './program.ts'
@@ -22,6 +27,10 @@ export interface Structures {
   readonly ledger: OutOfCredits | undefined
   /** Some submissions come under an agreement. */
   readonly agreements: boolean
+  /** Some supervisors have a permanent child. */
+  readonly permanents: boolean
+  /** Some pipelines have a stage with partitions. */
+  readonly partitions: boolean
 }
 
 export const noStructures: Structures = {
@@ -29,10 +38,15 @@ export const noStructures: Structures = {
   pipelines: false,
   ledger: undefined,
   agreements: false,
+  permanents: false,
+  partitions: false,
 }
 
-export function drawStructures(random: SeededRandom): Structures {
+/** `late` draws what there was not always: without it a seed draws the rest as it does with it. */
+export function drawStructures(random: SeededRandom, late: SeededRandom | undefined): Structures {
   return {
+    permanents: late?.int(2) === 0,
+    partitions: late?.int(2) === 0,
     supervisors: random.int(4) === 0,
     pipelines: random.int(4) === 0,
     ledger: random.int(4) === 0 ? random.pick(outOfCreditsChoices) : undefined,
@@ -47,7 +61,15 @@ export const startCredits = 12
 export const supervisorTerms = { maxRestarts: 2, periodMs: 1_000 } as const
 /** Their children, in order; the last is not started again. */
 const childIds = ['first', 'second', 'last'] as const
-const restartOf = { first: 'transient', second: 'transient', last: 'temporary' } as const
+/** The same of supervisors with a permanent child. */
+const steadyIds = ['first', 'second', 'steady', 'last'] as const
+/** When each is started again. */
+export const restartOf: Readonly<Record<string, ChildRestart>> = {
+  first: 'transient',
+  second: 'transient',
+  steady: 'permanent',
+  last: 'temporary',
+}
 
 /** A supervisor is a program without calls of its own. */
 export interface SupervisorProgram extends Program {
@@ -60,6 +82,15 @@ export interface PipelineProgram extends Program {
   readonly batch: number
   /** The stages that throw in their first attempt, in the middle. */
   readonly throws: readonly string[]
+  /** The tasks of the stage in the middle; absent if that is one. */
+  readonly partitions?: number
+  /** Whether its events have keys. */
+  readonly keyed?: boolean
+}
+
+/** The key of a number. */
+export function keyOf(n: number): string {
+  return `key ${n % 3}`
 }
 
 type Strategy = (typeof supervisionStrategies)[number]
@@ -78,6 +109,13 @@ function lowerStrategy(strategy: Strategy): Strategy {
   return supervisionStrategies[(supervisionStrategies.indexOf(strategy) + 1) % length] ?? strategy
 }
 const PIPELINE = 'line'
+const PARTED = 'parted line'
+/** The partitions of its second stage. */
+const partitions = 2
+
+function steadyType(type: string): string {
+  return `${type}, one steady`
+}
 
 /** The agreements that submissions come under, by name. */
 export const agreements: Readonly<Record<string, Agreement>> = {
@@ -115,6 +153,28 @@ export function drawSupervisor(
   return { type: upperType(strategy), program: { ...program, children } }
 }
 
+/**
+ * The supervisor with a permanent child more. It is quick, so that in the end it has completed too often, and the supervisor is over: there is nobody who
+ * stops it.
+ */
+export function withSteady({ type, program }: ReturnType<typeof drawSupervisor>): {
+  type: string
+  program: SupervisorProgram
+} {
+  const step = { call: 'step', key: 'step 1', ms: 5, throws: 0, inDoubt: 'retry', deaf: false } as const
+  const steady: Program = { name: `${program.name}/steady`, calls: [step] }
+  const children = [...program.children.slice(0, -1), steady, ...program.children.slice(-1)]
+  return { type: steadyType(type), program: { ...program, children } }
+}
+
+/** The pipeline with a stage of several tasks. */
+export function withPartitions(
+  { program }: ReturnType<typeof drawPipeline>,
+  random: SeededRandom,
+): { type: string; program: PipelineProgram } {
+  return { type: PARTED, program: { ...program, partitions, keyed: random.int(2) === 0 } }
+}
+
 export function drawPipeline(random: SeededRandom, name: string): { type: string; program: PipelineProgram } {
   const throws = ['source', 'double', 'sink'].filter(() => random.int(4) === 0)
   const program = { name, calls: [], events: 2 + random.int(12), batch: 1 + random.int(4), throws }
@@ -126,14 +186,14 @@ export type DoStep = (ctx: TaskContext, key: string, ms: number) => Promise<unkn
 
 /** The types of supervisors and pipelines. `program`: what children of supervisors are. */
 export function structuredTasks(
-  { supervisors, pipelines }: Structures,
+  { supervisors, pipelines, permanents }: Structures,
   program: TaskDefinition,
   step: DoStep,
 ): TaskDefinition[] {
-  return [...(supervisors ? teams(program) : []), ...(pipelines ? lineOf(step) : [])]
+  return [...(supervisors ? teams(program, permanents) : []), ...(pipelines ? lineOf(step) : [])]
 }
 
-function teams(program: TaskDefinition): TaskDefinition[] {
+function teams(program: TaskDefinition, permanents: boolean): TaskDefinition[] {
   const lower = new Map(
     supervisionStrategies.map((strategy) => [
       strategy,
@@ -143,15 +203,26 @@ function teams(program: TaskDefinition): TaskDefinition[] {
   const upper = supervisionStrategies.map((strategy) =>
     teamOf(upperType(strategy), strategy, [program, lower.get(lowerStrategy(strategy)) ?? program]),
   )
-  return [...lower.values(), ...upper]
+  if (!permanents) return [...lower.values(), ...upper]
+  const steady = supervisionStrategies.flatMap((strategy) => [
+    teamOf(steadyType(supervisorType(strategy)), strategy, [program], steadyIds),
+    teamOf(
+      steadyType(upperType(strategy)),
+      strategy,
+      [program, lower.get(lowerStrategy(strategy)) ?? program],
+      steadyIds,
+    ),
+  ])
+  return [...lower.values(), ...upper, ...steady]
 }
 
 function teamOf(
   type: string,
   strategy: Strategy,
   [program, second = program]: readonly [program: TaskDefinition, second?: TaskDefinition],
+  ids: readonly string[] = childIds,
 ): TaskDefinition {
-  const children = childIds.map((id, place) => [
+  const children = ids.map((id, place) => [
     id,
     {
       task: id === 'second' ? second : program,
@@ -175,7 +246,7 @@ function lineOf(step: DoStep): TaskDefinition[] {
   const input = z.custom<PipelineProgram>()
   const retry = { attempts: MAX_ATTEMPTS, backoff: { initialMs: 20, maxMs: 60 } }
   const mayThrow = (ctx: TaskContext, { throws, name }: PipelineProgram, isMiddle: boolean) => {
-    const stage = name.split('/').at(-1) ?? ''
+    const [, stage = ''] = name.split('/')
     if (isMiddle && ctx.attempt === 1 && throws.includes(stage)) throw new Error('as planned')
   }
   const source = defineTask({ type: 'source', input, retry }, async (ctx, given) => {
@@ -183,7 +254,7 @@ function lineOf(step: DoStep): TaskDefinition[] {
     for (let from = 0; from < events; from += batch) {
       await step(ctx, `step ${from}`, 5)
       const numbers = Array.from({ length: Math.min(batch, events - from) }, (_, i) => from + i)
-      await ctx.publishAll('n', numbers)
+      await ctx.publishAll('n', numbers, given.keyed === true ? { key: keyOf } : {})
       mayThrow(ctx, given, from === 0)
     }
     return []
@@ -209,16 +280,29 @@ function lineOf(step: DoStep): TaskDefinition[] {
       mayThrow(ctx, given, turn === 0)
     }
   })
-  const of = (stage: string) => (given: PipelineProgram) => ({ ...given, name: `${given.name}/${stage}` })
-  const pipeline = definePipeline({
-    name: PIPELINE,
-    input,
-    maxUnread,
-    stages: [
-      { name: 'source', task: source, input: of('source'), publishes: { n: z.number() } },
-      { name: 'double', task: double, input: of('double'), subscribes: ['n'], publishes: { m: z.number() } },
-      { name: 'sink', task: sink, input: of('sink'), subscribes: ['m'] },
-    ],
-  })
-  return [pipeline, source, double, sink] as TaskDefinition[]
+  const of = (stage: string) => (given: PipelineProgram, partition: number) => {
+    const isParted = stage === 'double' && given.partitions !== undefined
+    return { ...given, name: `${given.name}/${stage}${isParted ? `/${partition}` : ''}` }
+  }
+  const n = z.number()
+  const m = z.number()
+  const pipelineOf = (name: string, parts: number) =>
+    definePipeline({
+      name,
+      input,
+      maxUnread,
+      stages: [
+        { name: 'source', task: source, input: of('source'), publishes: { n } },
+        {
+          name: 'double',
+          task: double,
+          input: of('double'),
+          subscribes: ['n'],
+          publishes: { m },
+          partitions: parts,
+        },
+        { name: 'sink', task: sink, input: of('sink'), subscribes: ['m'] },
+      ],
+    })
+  return [pipelineOf(PIPELINE, 1), pipelineOf(PARTED, partitions), source, double, sink] as TaskDefinition[]
 }

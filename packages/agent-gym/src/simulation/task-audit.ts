@@ -129,7 +129,7 @@ export class TaskAudit {
       paid: 0,
       isBudgeted: false,
       leasedAt: 0,
-      ...(stream?.type.startsWith('team ') === true ? { strategy: stream.type.split(' ')[1] ?? '' } : {}),
+      ...(stream?.type.startsWith('team ') === true ? { strategy: stream.type.split(/[ ,]+/)[1] ?? '' } : {}),
     }
     const walk: Walk = { ...found.row, before: found.row.lease, isFresh: false }
     for (const event of events) {
@@ -341,13 +341,17 @@ export class TaskAudit {
       case 'wait.inherited':
       case 'child.inherited':
       case 'doubt.inherited':
-        move(QUEUED)
+        // A supervisor keeps a child when it would start it.
+        if (String(data['key']).startsWith('$ku0/supervised/')) ofHolder()
+        else move(QUEUED)
         if (found.forkOf === undefined)
           this.#findings.violated('6.3', `task ${task} is no fork, and has an event ${type}`)
         if (data['since'] !== undefined) found.rejections += 1
         return
       case 'child.spawned':
-        ofHolder()
+        // A permanent child that has completed is started anew by its supervisor, whoever holds that.
+        if (this.#parts.structures.isAnew(task, data)) move(QUEUED, RUNNING, WAITING)
+        else ofHolder()
         this.#findings.count('children')
         found.policyOfChildren.set(
           String(data['taskId']),

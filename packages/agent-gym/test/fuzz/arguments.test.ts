@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
 import type { Bench } from '../../src/bench/bench.ts'
+import { partitionCost } from '../../src/bench/partition-cost.ts'
 import { shareCost } from '../../src/bench/share-cost.ts'
 import { stepCost } from '../../src/bench/step-cost.ts'
 import { telemetryCost } from '../../src/bench/telemetry-cost.ts'
@@ -18,6 +19,7 @@ import { racesCommand } from '../../src/cli/races-command.ts'
 import { Interrupted } from '../../src/cli/run-command.ts'
 import { readRunOptions, HelpShown } from '../../src/cli/run-options.ts'
 import { simCommand } from '../../src/cli/sim-command.ts'
+import { streamCommand } from '../../src/cli/stream-command.ts'
 import { soakCommand } from '../../src/cli/soak-command.ts'
 import { readReport } from '../../src/report/read-report.ts'
 import { loadScenarios } from '../../src/scenario/load.ts'
@@ -123,6 +125,8 @@ describe('the gym says what is wrong with any arguments (docs/reliability.md 3.7
     'gym:telemetry-cost': cost(telemetryCost),
     'gym:step-cost': cost(stepCost),
     'gym:share-cost': cost(shareCost),
+    'gym:partition-cost': cost(partitionCost),
+    'gym:stream-bars': (args: readonly string[]) => streamCommand(args, console, stop),
     'gym:compare': (args: readonly string[]) => compareCommand(args, {}, folder, console),
   }
 
@@ -151,6 +155,8 @@ describe('the gym says what is wrong with any arguments (docs/reliability.md 3.7
     'gym:telemetry-cost',
     'gym:step-cost',
     'gym:share-cost',
+    'gym:partition-cost',
+    'gym:stream-bars',
   ] as const)('%s says that it was interrupted', async (name) => {
     expect(await answers(commands[name], said, [])).toBe(130)
     expect(said.err).toContain('Interrupted')

@@ -64,7 +64,7 @@ describe('a simulated life', () => {
     'keeps every rule with seed $seed, which broke one, or seemed to: $why',
     { timeout },
     async ({ seed, isMeasured = false, isStructured = false }) => {
-      const era = isStructured ? 'all' : isMeasured ? 'work' : 'queue'
+      const era = isStructured ? 'structures' : isMeasured ? 'work' : 'queue'
       expect((await simulate(seed, { era })).violations).toEqual([])
     },
   )

@@ -1,5 +1,6 @@
 import {
   type Claim,
+  type LogRange,
   PIPELINE_KEY,
   partsOf,
   publicationKey,
@@ -77,14 +78,14 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
     scene: Scene,
     { leaseId }: Claim,
     key: string,
-    type: string,
+    type: string | readonly string[],
     events: readonly string[],
     keyHashes?: readonly (number | null)[],
   ) =>
     scene.write({
       kind: 'publish',
       leaseId,
-      key: publicationKey(type, key, 0),
+      key: publicationKey(String(type), key, 0),
       position: 0,
       type,
       events,
@@ -92,6 +93,11 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
     })
   const receive = (scene: Scene, { leaseId }: Claim, key: string, types: readonly string[], max = 100) =>
     scene.write({ kind: 'receive', leaseId, key: keyOf(types, key), position: 0, types, max })
+  const received = async (scene: Scene, claim: Claim, types: readonly string[]) => {
+    const outcome = await receive(scene, claim, 'r1', types)
+    if (outcome.fenced !== 'ok' || outcome.as !== 'received') throw new Error(JSON.stringify(outcome))
+    return outcome
+  }
   /** The task waits, unless that is over already. */
   const waits = async (scene: Scene, { leaseId }: Claim, wait: StageWait, name = '0') => {
     const key = stageWaitKey(name, wait)
@@ -218,6 +224,61 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
     ])
   })
 
+  rule('13.2 events of several types are one publication, in order, all or none', async (scene) => {
+    const line = await started(scene)
+    const { taskId } = at(line, 'a')
+    await waits(scene, at(line, 'b'), { for: 'events', types: ['x'] })
+    const types = ['z', 'x', 'x', 'z', 'x']
+    expect(await publish(scene, at(line, 'a'), 'p1', types, ['1', '2', '3', '4', '5'])).toEqual({
+      fenced: 'ok',
+      as: 'published',
+    })
+    expect((await log(scene, line)).map(([seq, event]) => [seq, event])).toEqual(
+      types.map((type, n) => [n + 1, { data: n + 1, stage: 'a', type }]),
+    )
+    expect(await scene.read({ kind: 'pipeline', taskId })).toMatchObject({
+      seq: 5,
+      published: { x: 3, z: 2 },
+    })
+    expect(await scene.read({ kind: 'steps', taskId })).toMatchObject([{ result: '{"count":5,"first":1}' }])
+    const woken = await scene.claim()
+    expect(await receive(scene, woken, 'r1', ['x'])).toMatchObject({
+      ranges: [
+        [2, 2],
+        [5, 1],
+      ],
+    })
+    const full = { fenced: 'ok', as: 'no_room', type: 'x' }
+    expect(await publish(scene, at(line, 'a'), 'p2', ['z', 'x'], ['6', '7'])).toEqual(full)
+    expect(await publish(scene, at(line, 'a'), 'p3', ['z', 'y'], ['6', '7'])).toMatchObject({
+      as: 'unauthorized',
+      type: 'y',
+    })
+    expect(await log(scene, line)).toHaveLength(5)
+  })
+
+  rule('13.2 the partitions of a stage share a publication of several types', async (scene) => {
+    const terms: PipelineTerms = {
+      stages: [stage('a', [], ['x', 'z']), { ...stage('b', ['x', 'z'], []), partitions: 2 }],
+      maxUnread: 9,
+    }
+    const line = await started(scene, terms)
+    const types = ['x', 'z', 'x', 'x', 'z']
+    await publish(scene, at(line, 'a'), 'p1', types, ['1', '2', '3', '4', '5'], [null, 1, 4, null, null])
+    const { ranges: first } = await received(scene, at(line, 'b/1'), ['x', 'z'])
+    const { ranges: second } = await received(scene, at(line, 'b/2'), ['x', 'z'])
+    expect([first, second]).toEqual([
+      [
+        [1, 1],
+        [3, 2],
+      ],
+      [
+        [2, 1],
+        [5, 1],
+      ],
+    ])
+  })
+
   rule('13.2 a key that was used answers as it did, and nothing is written twice', async (scene) => {
     const line = await started(scene)
     await publish(scene, at(line, 'a'), 'p1', 'x', ['1'])
@@ -258,7 +319,11 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
       const line = await started(scene)
       await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2'])
       await publish(scene, at(line, 'a'), 'p2', 'x', ['3', '4'])
-      expect(await publish(scene, at(line, 'a'), 'p3', 'x', ['5'])).toEqual({ fenced: 'ok', as: 'no_room' })
+      expect(await publish(scene, at(line, 'a'), 'p3', 'x', ['5'])).toEqual({
+        fenced: 'ok',
+        as: 'no_room',
+        type: 'x',
+      })
       expect(await publish(scene, at(line, 'a'), 'p4', 'z', ['9'])).toMatchObject({ as: 'published' })
       await receive(scene, at(line, 'b'), 'r1', ['x'])
       expect(await waits(scene, at(line, 'a'), { for: 'room', type: 'x' })).toMatchObject({ suspended: true })
@@ -379,6 +444,30 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
       })
     },
   )
+
+  rule('13.2 a stretch of the log is read without the events between', async (scene) => {
+    const line = await started(scene, parted)
+    await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2', '3', '4', '5', '6'])
+    const { taskId } = at(line, 'b/1')
+    const read = async (after: number, limit: number, ranges?: readonly LogRange[]) =>
+      (await scene.read({ kind: 'pipelineEvents', taskId, after, limit, ranges }))?.map(({ seq }) => seq)
+    const ranges: readonly LogRange[] = [
+      [1, 1],
+      [3, 2],
+      [6, 1],
+    ]
+    expect(await read(0, 100, ranges)).toEqual([1, 3, 4, 6])
+    expect(await read(1, 2, ranges)).toEqual([3, 4])
+    expect(await read(3, 100, ranges)).toEqual([4, 6])
+    expect(await read(3, 1, [[1, 9]])).toEqual([4])
+    expect(await read(0, 100, [[7, 3]])).toEqual([])
+    expect(await read(0, 100, [])).toEqual([])
+    expect(await read(1, 3)).toEqual([2, 3, 4])
+    const none = await scene.accepted({ type: 'alone' })
+    expect(await scene.read({ kind: 'pipelineEvents', taskId: none, after: 0, limit: 1, ranges })).toBe(
+      undefined,
+    )
+  })
 
   rule('13.2 only the partition that an event is for goes on, in the commit that has it', async (scene) => {
     const line = await started(scene, parted)

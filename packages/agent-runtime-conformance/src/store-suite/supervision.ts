@@ -1,6 +1,9 @@
 import {
+  afterKey,
   type ChildRestart,
   type Claim,
+  READY_KEY,
+  type Sibling,
   SUPERVISOR_NAME,
   supervisedKey,
   supervisorKey,
@@ -106,6 +109,133 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
       )
     },
   )
+
+  rule(
+    '14.2 a child that comes after others starts once they have completed, or are ready',
+    async (scene) => {
+      await scene.worker('w', slots)
+      const taskId = await scene.accepted({ type: 'super' })
+      const { leaseId } = await scene.claim()
+      const terms = {
+        strategy: 'rest_for_one',
+        maxRestarts: 2,
+        periodMs: 1_000,
+        endsWith: 'children',
+      } as const
+      const main = { key: supervisorKey(terms), position: 9, kind: 'signal', name: SUPERVISOR_NAME } as const
+      await scene.write({ kind: 'suspend', leaseId, waits: [main], stay: true })
+      const spawn = (lease: string, id: string, position: number, after: readonly Sibling[] = []) => {
+        const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: id })
+        const key = supervisedKey({ id, restart: 'transient' })
+        const child = { leaseId: lease, key, position, policy: 'cancel', submission: task } as const
+        return scene.write({ kind: 'spawn', ...child, ...(after.length === 0 ? {} : { after }) })
+      }
+      const done = { id: 'a', restart: 'transient', until: 'completed' } as const
+      const ready = { ...done, until: 'ready' } as const
+      await spawn(leaseId, 'a', 1)
+      const first = await scene.claim()
+      expect(await spawn(leaseId, 'b', 2, [ready])).toEqual({ fenced: 'ok', as: 'not_yet' })
+      const wait = (id: string, position: number, after: readonly Sibling[], nth = 0) =>
+        ({ ...main, key: afterKey(nth, id, after), position }) as const
+      const waits = [wait('b', 2, [ready]), wait('c', 3, [ready, done]), main]
+      expect(await scene.write({ kind: 'suspend', leaseId, waits, stay: false })).toMatchObject({
+        suspended: true,
+      })
+      scene.free('w')
+      expect((await scene.read({ kind: 'explain', taskId }))?.summary).toBe(
+        "waits for the moment for child 'b' to start, once 'a' is ready or the moment for child 'c' to start, once 'a' is ready and 'a' has completed" +
+          ' or its supervised children (rest_for_one, at most 2 restarts in 1000 ms)',
+      )
+      await fail(scene, first)
+      const again = await scene.claim()
+      expect(again.taskId).toBe(first.taskId)
+      await scene.step(again, READY_KEY, 'null')
+      const pass = await scene.claim()
+      expect(pass).toMatchObject({ taskId, type: 'super' })
+      expect(await spawn(pass.leaseId, 'c', 3, [ready, done])).toEqual({ fenced: 'ok', as: 'not_yet' })
+      expect(await spawn(pass.leaseId, 'b', 2, [ready])).toMatchObject({ as: 'spawned' })
+      const second = await scene.claim()
+      expect(second.type).toBe('b')
+      await scene.settle(second)
+      await scene.settle(again)
+      scene.free('w', 2)
+      // No child is left, but one can start.
+      expect(
+        await scene.write({
+          kind: 'suspend',
+          leaseId: pass.leaseId,
+          waits: [waits[1] ?? main, main],
+          stay: false,
+        }),
+      ).toMatchObject({ suspended: false, resolved: [{ key: waits[1]?.key, outcome: 'fired' }] })
+      expect(await spawn(pass.leaseId, 'c', 3, [ready, done])).toMatchObject({ as: 'spawned' })
+      expect(await view(scene, taskId)).toEqual(['a completed', 'b completed', 'c running'])
+      const third = await scene.claim()
+      await scene.write({ kind: 'suspend', leaseId: pass.leaseId, waits: [main], stay: false })
+      scene.free('w')
+      await scene.settle(third)
+      expect(await scene.claim()).toMatchObject({ taskId })
+    },
+  )
+
+  rule('14.2 a supervisor is done although a child never came to start', async (scene) => {
+    await scene.worker('w', slots)
+    const taskId = await scene.accepted({ type: 'super' })
+    const { leaseId } = await scene.claim()
+    const terms = { strategy: 'one_for_one', maxRestarts: 2, periodMs: 1_000, endsWith: 'children' } as const
+    const main = { key: supervisorKey(terms), position: 9, kind: 'signal', name: SUPERVISOR_NAME } as const
+    await scene.write({ kind: 'suspend', leaseId, waits: [main], stay: true })
+    const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: 'a' })
+    const key = supervisedKey({ id: 'a', restart: 'transient' })
+    await scene.write({ kind: 'spawn', leaseId, key, position: 1, policy: 'cancel', submission: task })
+    const first = await scene.claim()
+    const after = [{ id: 'a', restart: 'transient', until: 'completed' }] as const
+    const waits = [{ ...main, key: afterKey(0, 'b', after), position: 2 }, main]
+    await scene.write({ kind: 'suspend', leaseId, waits, stay: false })
+    scene.free('w')
+    await scene.cancel(first.taskId)
+    const pass = await scene.claim()
+    expect(pass.taskId).toBe(taskId)
+    expect((await scene.read({ kind: 'memos', taskId })).waits).toMatchObject([{ key: main.key }])
+  })
+
+  rule('14.2 the retry of a supervisor keeps the children that had completed', async (scene) => {
+    const { taskId, claims, ids } = await supervised(scene, {
+      maxRestarts: 0,
+      children: { a: 'transient', b: 'permanent', c: 'temporary', d: 'transient' },
+    })
+    await scene.settle(claims['a'] as Claim, { as: 'completed', output: '7' })
+    await scene.settle(claims['c'] as Claim)
+    await fail(scene, claims['d'])
+    expect(await scene.state(taskId)).toBe('failed')
+    const forked = await scene.write({ kind: 'fork', taskId, edits: {}, onlyOver: true, change: {} })
+    expect(forked).toMatchObject({ as: 'submitted', receipt: { accepted: true } })
+    const retry = await scene.claim()
+    const { leaseId } = retry
+    const spawn = (id: string, restart: ChildRestart, position: number, input = 'null') => {
+      const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: id, input })
+      const key = supervisedKey({ id, restart })
+      const child = { leaseId, key, position, policy: 'cancel', submission: task } as const
+      return scene.write({ kind: 'spawn', ...child, retryOf: taskId })
+    }
+    expect(await spawn('a', 'transient', 1)).toMatchObject({ as: 'spawned', child: { taskId: ids['a'] } })
+    expect(await spawn('a', 'transient', 1)).toMatchObject({ as: 'spawned', child: { taskId: ids['a'] } })
+    expect(await spawn('c', 'temporary', 3)).toMatchObject({ as: 'spawned', child: { taskId: ids['c'] } })
+    for (const [id, restart] of [
+      ['b', 'permanent'],
+      ['d', 'transient'],
+    ] as const) {
+      expect(await spawn(id, restart, 2)).toMatchObject({ as: 'spawned' })
+      const { taskId: fresh, type } = await scene.claim()
+      expect([type, fresh === ids[id]]).toEqual([id, false])
+    }
+    expect(await told(scene, retry.taskId, 'child.inherited')).toMatchObject([
+      { key: supervisedKey({ id: 'a', restart: 'transient' }), taskId: ids['a'], type: 'a' },
+      { taskId: ids['c'] },
+    ])
+    expect(await view(scene, retry.taskId)).toEqual(['a completed', 'b running', 'd running'])
+    expect((await scene.read({ kind: 'memos', taskId: retry.taskId })).children).toHaveLength(4)
+  })
 
   for (const [strategy, stopped, kept] of [
     ['one_for_all', ['c', 'a'], []],

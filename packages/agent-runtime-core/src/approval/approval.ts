@@ -3,6 +3,7 @@ import { isRetryWait, PATCH_KEY } from '../history/replay.ts'
 import { isDoubt } from '../step/doubt.ts'
 import type { OversightMode } from './oversight-mode.ts'
 import type { TaskState } from '../task/states.ts'
+import { READY_KEY } from '../supervision/supervision.ts'
 import { isPipelineMemo } from '../pipeline/pipeline.ts'
 import { RESERVED, type WaitKind } from '../wait/wait.ts'
 
@@ -88,14 +89,14 @@ export function approvalName(key: string): string {
 /**
  * Whether a memo stays although the task was sent back: the answer of a wait that is over, whose signal nobody would send again; the end
  * of a child that stays, which does not end again; the mark of a patch, which says by which code the task goes; and what was
- * published and received, which others have. `childAt`:
+ * published and received, or that the task is ready, which others have. `childAt`:
  * where the child that the task has under a key now was spawned; one that was spawned later is another child.
  */
 export function outlivesRejection(
   { key, kind, seq }: { readonly key: string; readonly kind: WaitKind | 'step'; readonly seq: number },
   childAt: (key: string) => number | undefined = () => undefined,
 ): boolean {
-  if (kind === 'step') return key.startsWith(PATCH_KEY) || isPipelineMemo(key)
+  if (kind === 'step') return key.startsWith(PATCH_KEY) || key === READY_KEY || isPipelineMemo(key)
   if (kind === 'child') return isSame(childAt(childKeyOf(key)), seq)
   if (isPatience(key)) return isSame(childAt(patientFor(key)), seq)
   return kind === 'approval' || !key.startsWith(RESERVED)

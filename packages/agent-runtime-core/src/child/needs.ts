@@ -2,11 +2,15 @@ import { stageIn } from '../pipeline/pipeline.ts'
 import type { Write } from '../store/port.ts'
 import type { Needs } from '../transition/needs.ts'
 
-export function spawnNeeds(needs: Needs, { leaseId, key, submission, retryOf }: Write<'spawn'>): void {
+export function spawnNeeds(
+  needs: Needs,
+  { leaseId, key, submission, retryOf, after = [] }: Write<'spawn'>,
+): void {
   const lease = needs.held(leaseId)
   if (lease === undefined) return
   needs.child(lease.task, key)
   if (stageIn(key) !== undefined) needs.pipeline(lease.task)
+  for (const sibling of after) needs.sibling(lease.task, sibling)
   if (submission.taskId !== undefined) needs.explicitId(submission.taskId)
   if (retryOf === undefined) return
   const before = needs.named(retryOf)

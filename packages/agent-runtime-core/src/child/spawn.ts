@@ -5,11 +5,12 @@ import { budgetsOf, excessOf, exhausted } from '../budget/debit.ts'
 import { held } from '../lease/fence.ts'
 import type { ChildRow } from './row.ts'
 import type { TaskRow } from '../task/row.ts'
-import { childToRetry, inheritFrom } from '../history/inherit.ts'
+import { childToKeep, childToRetry, inheritFrom } from '../history/inherit.ts'
 import { submitIfRoom, submitOne } from '../submit/submit.ts'
 import { deliver, dropWaits } from '../wait/signal.ts'
 import { lostText } from '../supervision/lost-text.ts'
 import { beginStage, endStage } from '../pipeline/standing.ts'
+import { isThere } from '../supervision/standing.ts'
 import { supervisedIn } from '../supervision/supervision.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
@@ -20,6 +21,10 @@ export function spawn(ws: WorkingSet, it: Write<'spawn'>): OutcomeOf<'spawn'> {
   const { task } = live
   const before = ws.child(task.id, it.key)
   if (before !== undefined) return { fenced: 'ok', as: 'spawned', child: recordOf(ws, before) }
+  if (it.after?.some((sibling) => !isThere(ws, task, sibling))) return { fenced: 'ok', as: 'not_yet' }
+  const kept = it.retryOf === undefined ? undefined : childToKeep(ws, it.retryOf, it)
+  if (kept !== undefined)
+    return { fenced: 'ok', as: 'spawned', child: recordOf(ws, keep(ws, task, it, kept)) }
   if (ws.childrenOf(task).size >= ws.config.maxChildren) return { fenced: 'ok', as: 'full' }
 
   const { budget } = it.submission
@@ -52,6 +57,25 @@ export function spawn(ws: WorkingSet, it: Write<'spawn'>): OutcomeOf<'spawn'> {
   ws.putChild({ ...child, state: 'open' })
   beginStage(ws, task.id, key, receipt.sequence)
   return { fenced: 'ok', as: 'spawned', child: recordOf(ws, { ...child, state: 'open' }) }
+}
+
+/** The retry of a supervisor has a child that completed, as it is: it ran for the supervisor before. Source: `docs/semantics.md 14.2`. */
+function keep(
+  ws: WorkingSet,
+  task: TaskRow,
+  { key, position, policy, submission }: Write<'spawn'>,
+  child: TaskRow,
+): ChildRow {
+  const taskId = JSON.stringify(idOf(ws, child))
+  const { seq } = ws.move(
+    task,
+    {},
+    'child.inherited',
+    `{"key":${JSON.stringify(key)},"policy":"${policy}","position":${position},"taskId":${taskId},"type":${JSON.stringify(submission.type)}}`,
+  )
+  const row: ChildRow = { parent: task.id, key, task: child.id, position, policy, seq, state: 'closed' }
+  ws.putChild(row)
+  return row
 }
 
 /**

@@ -3,7 +3,7 @@ import { marketStageIn } from '../market/market.ts'
 import type { PipelineCase } from '../pipeline/log.ts'
 import { stageIn } from '../pipeline/pipeline.ts'
 import { stageWaitText } from '../pipeline/words.ts'
-import { supervisorTerms } from '../supervision/supervision.ts'
+import { afterIn, supervisorTerms } from '../supervision/supervision.ts'
 import { isDoubt } from '../step/doubt.ts'
 import { isEscalation } from '../recovery/escalation.ts'
 import { childKeyOf, isPatience } from '../child/child.ts'
@@ -158,6 +158,7 @@ function waitText(
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
   if (isDoubt(key) || isEscalation(key)) return `an answer to ${keyText(key)}`
   if (supervisorTerms(key) !== undefined) return `its ${keyText(key)}`
+  if (afterIn(key) !== undefined) return keyText(key)
   if (kind === 'approval') return `the approval '${key}'${until}`
   if (key.startsWith(RETRY_KEY)) return retryText(key, until, failureOf)
   return kind === 'timer' ? `${keyText(key)}${until}` : `the signal '${name ?? key}'${until}`

@@ -196,7 +196,11 @@ export function foldEvents(
       case 'doubt.inherited':
       case 'step.inherited':
       case 'wait.inherited':
-        if (fence > 0 || row.state !== 'queued') problems.push(`I7 ${type} ${seq} although it has begun`)
+        // The retry of a supervisor keeps a child when it would start it.
+        if (type === 'child.inherited' && supervisedIn(String(it['key'])) !== undefined) {
+          if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
+        } else if (fence > 0 || row.state !== 'queued')
+          problems.push(`I7 ${type} ${seq} although it has begun`)
         if (type === 'step.inherited') row.steps += 1
         if (type === 'child.inherited') spawnedAt.set(String(it['key']), seq)
         if (typeof it['since'] === 'number') sendBack(it['since'])

@@ -38,21 +38,36 @@ export function pastOf(ws: WorkingSet, source: TaskRow, history: Readable, isRet
  * The child of `retryOf` under the same key, if it failed or was canceled and had the same type and input: with another input its steps would
  * have other results. Source: `docs/semantics.md 6.3`.
  */
-export function childToRetry(
+export function childToRetry(ws: WorkingSet, retryOf: string, it: ChildAgain): Past | undefined {
+  const { source, history } = childBefore(ws, retryOf, it) ?? {}
+  if (source === undefined || history === undefined) return undefined
+  const { state } = source
+  return state === 'failed' || state === 'canceled' ? pastOf(ws, source, history, true) : undefined
+}
+
+/** The same for a child of a supervisor that completed: it is not run again. A permanent one has no end that stays. Source: `docs/semantics.md 14.2`. */
+export function childToKeep(ws: WorkingSet, retryOf: string, it: ChildAgain): TaskRow | undefined {
+  const restart = supervisedIn(it.key)?.restart
+  if (restart === undefined || restart === 'permanent') return undefined
+  const { source } = childBefore(ws, retryOf, it) ?? {}
+  return source?.state === 'completed' ? source : undefined
+}
+
+type ChildAgain = Pick<Write<'spawn'>, 'key' | 'submission'>
+
+/** The child that a task had under a key, if it had the same type and input. */
+function childBefore(
   ws: WorkingSet,
-  retryOf: string,
-  { key, submission }: Pick<Write<'spawn'>, 'key' | 'submission'>,
-): Past | undefined {
-  const parent = ws.taskNumber(retryOf)
+  parentId: string,
+  { key, submission }: ChildAgain,
+): { readonly source: TaskRow; readonly history: Readable } | undefined {
+  const parent = ws.taskNumber(parentId)
   const child = parent === undefined ? undefined : ws.child(parent, key)
   const source = child === undefined ? undefined : ws.task(child.task)
   const history = source === undefined ? undefined : ws.base.histories.get(source.id)
   if (source === undefined || history === undefined || 'fault' in history) return undefined
-  if (source.state !== 'failed' && source.state !== 'canceled') return undefined
   const { type, input } = submissionOf(history.submission)
-  return type === submission.type && input === submission.input
-    ? pastOf(ws, source, history, true)
-    : undefined
+  return type === submission.type && input === submission.input ? { source, history } : undefined
 }
 
 /** Gives a new task what is kept of another. */

@@ -3,7 +3,7 @@ import type { Operations } from '../transition/operation.ts'
 import type { StageViolation } from './check.ts'
 import { openPipelineNeeds, stageNeeds } from './needs.ts'
 import { openPipeline, publish, receive } from './transitions.ts'
-import type { PipelineTerms, TakenEvents } from './pipeline.ts'
+import type { LogRange, PipelineTerms, TakenEvents } from './pipeline.ts'
 import type { TaskState } from '../task/states.ts'
 import type { PipelineLog } from './log.ts'
 
@@ -22,21 +22,22 @@ export interface PipelineWrites {
       | { readonly fenced: 'ok'; readonly as: 'invalid'; readonly violations: readonly StageViolation[] }
       | { readonly fenced: 'stale' }
   }
-  /** Events of one type of a stage, in order, all or none of them. Source: `docs/semantics.md 13.2`. */
+  /** Events of a stage, in order, all or none of them. Source: `docs/semantics.md 13.2`. */
   publish: {
     fields: {
       readonly leaseId: string
       readonly key: string
       readonly position: number
-      readonly type: string
+      /** The type of all, or by event. */
+      readonly type: string | readonly string[]
       readonly events: readonly string[]
       /** By event: the hash of its key, as `keyHash` makes it; null, or absent, for an event without a key. */
       readonly keyHashes?: readonly (number | null)[] | undefined
     }
     outcome:
       | { readonly fenced: 'ok'; readonly as: 'published' }
-      /** Nothing was written: a stage has too many of them to receive. */
-      | { readonly fenced: 'ok'; readonly as: 'no_room' }
+      /** Nothing was written: a stage has too many of this type to receive. */
+      | { readonly fenced: 'ok'; readonly as: 'no_room'; readonly type: string }
       | StageRefusal
       | { readonly fenced: 'stale' }
   }
@@ -78,9 +79,17 @@ export interface PipelineReads {
     fields: { readonly limit: number; readonly before?: number | undefined }
     answer: { readonly pipelines: readonly PipelineRecord[]; readonly cursor?: number }
   }
-  /** The log of the pipeline that a task is, or is a stage of; undefined for another task. */
+  /**
+   * The log of the pipeline that a task is, or is a stage of; undefined for another task. `ranges`: only events of these stretches, which are in
+   * order, so that a partition reads past none of the others.
+   */
   pipelineEvents: {
-    fields: { readonly taskId: string; readonly after: number; readonly limit: number }
+    fields: {
+      readonly taskId: string
+      readonly after: number
+      readonly limit: number
+      readonly ranges?: readonly LogRange[] | undefined
+    }
     answer: readonly OutputChunk[] | undefined
   }
 }

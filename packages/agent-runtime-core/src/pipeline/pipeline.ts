@@ -94,7 +94,7 @@ export function stageWaitIn(key: string): StageWait | undefined {
   return as === 'room' ? { for: 'room', type: types } : undefined
 }
 
-/** The key of the step that a publication of a stage is recorded as: the same events are found again in any order of calls. */
+/** The key of the step that a publication of a stage is recorded as; `type`: several are joined by commas: the same events are found again in any order of calls. */
 export function publicationKey(type: string, hash: string, nth: number): string {
   return `${PUBLICATION}${type}/${hash}/${nth}`
 }
@@ -126,10 +126,14 @@ export function pipelineKeyText(key: string): string | undefined {
   if (stage !== undefined) return stagePartText(stage)
   const wait = stageWaitIn(key)
   if (wait?.for === 'room') return `room for an event of type '${wait.type}'`
-  if (wait?.for === 'events') return `events of type ${wait.types.map((type) => `'${type}'`).join(' or ')}`
+  if (wait?.for === 'events') return `events of type ${namesText(wait.types, ' or ')}`
   const [type, nth] = key.startsWith(RECEIPT) ? key.slice(RECEIPT.length).split('/') : []
   if (nth !== undefined) return `receipt ${nth} of '${type}'`
-  return key.startsWith(PUBLICATION)
-    ? `a publication of '${key.slice(PUBLICATION.length).split('/')[0]}'`
-    : undefined
+  if (!key.startsWith(PUBLICATION)) return undefined
+  const [types = ''] = key.slice(PUBLICATION.length).split('/')
+  return `a publication of ${namesText(types.split(','), ', ')}`
+}
+
+function namesText(names: readonly string[], between: string): string {
+  return names.map((name) => `'${name}'`).join(between)
 }

@@ -25,17 +25,20 @@ export function openPipeline(ws: WorkingSet, it: Write<'openPipeline'>): Outcome
 
 /** Events go to the end of the log, with the memo of their publication. Source: `docs/semantics.md 13.2`. */
 export function publish(ws: WorkingSet, it: Write<'publish'>): OutcomeOf<'publish'> {
-  const asked = askedBy(ws, it, (stage) => stage.publishes, [it.type])
+  const typeOf = typeof it.type === 'string' ? () => it.type as string : (at: number) => it.type[at] as string
+  const types = typeof it.type === 'string' ? [it.type] : [...new Set(it.type)]
+  const asked = askedBy(ws, it, (stage) => stage.publishes, types)
   if ('fenced' in asked) return asked
   const { row, place, memo, attempt } = asked
   if (memo !== undefined) return { fenced: 'ok', as: 'published' }
-  if (!hasRoom(row, it.type)) return { fenced: 'ok', as: 'no_room' }
+  const full = types.find((type) => !hasRoom(row, type))
+  if (full !== undefined) return { fenced: 'ok', as: 'no_room', type: full }
   const { at } = ws.now
   const taskId = ws.task(row.task)?.explicitId ?? ws.ids.task(row.task)
   const by = place.partition === undefined ? '' : `,"partition":${place.partition}`
-  const names = `"stage":${JSON.stringify(place.stage)},"type":${JSON.stringify(it.type)}${by}`
   for (const [index, data] of it.events.entries()) {
     const hash = it.keyHashes?.[index] ?? null
+    const names = `"stage":${JSON.stringify(place.stage)},"type":${JSON.stringify(typeOf(index))}${by}`
     ws.outputs.push({
       task: row.task,
       taskId,
@@ -46,10 +49,26 @@ export function publish(ws: WorkingSet, it: Write<'publish'>): OutcomeOf<'publis
       round: null,
     })
   }
-  const { keyHashes } = it
-  ws.putPipeline({ ...row, log: published(row, it.type, { count: it.events.length, keyHashes }) })
+  ws.putPipeline({ ...row, log: withAll(row, it, typeOf) })
   remember(ws, it, `{"count":${it.events.length},"first":${row.log.seq + 1}}`)
   return { fenced: 'ok', as: 'published' }
+}
+
+/** The log with the events of a publication: those of one type that follow each other at a time. */
+function withAll(
+  { terms, log: before }: PipelineRow,
+  { events, keyHashes }: Write<'publish'>,
+  typeOf: (at: number) => string,
+): PipelineRow['log'] {
+  let log = before
+  for (let from = 0; from < events.length;) {
+    const type = typeOf(from)
+    let to = from + 1
+    while (to < events.length && typeOf(to) === type) to += 1
+    log = published({ terms, log }, type, { count: to - from, keyHashes: keyHashes?.slice(from, to) })
+    from = to
+  }
+  return log
 }
 
 /** The stage's next events are its own, with the memo of which they are. Source: `docs/semantics.md 13.2`. */

@@ -3,7 +3,7 @@ import { isLimit, limitedBy, PATCH_KEY, RETRY_KEY } from '../history/replay.ts'
 import { marketKeyText } from '../market/market.ts'
 import { isEscalation } from '../recovery/escalation.ts'
 import { pipelineKeyText } from '../pipeline/pipeline.ts'
-import { supervisedIn, supervisorTerms } from '../supervision/supervision.ts'
+import { afterIn, afterText, READY_KEY, supervisedIn, supervisorTerms } from '../supervision/supervision.ts'
 import { doubted, isDoubt } from './doubt.ts'
 
 /**
@@ -20,6 +20,9 @@ export function keyText(key: string): string {
   if (marketed !== undefined) return marketed
   const child = supervisedIn(key)
   if (child !== undefined) return `supervised child '${child.id}'`
+  const later = afterIn(key)
+  if (later !== undefined) return afterText(later)
+  if (key === READY_KEY) return 'the sign that it is ready'
   const terms = supervisorTerms(key)
   if (terms !== undefined)
     return `supervised children (${terms.strategy}, at most ${terms.maxRestarts} restarts in ${terms.periodMs} ms)`

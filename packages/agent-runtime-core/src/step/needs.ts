@@ -1,3 +1,4 @@
+import { READY_KEY } from '../supervision/supervision.ts'
 import type { Write } from '../store/port.ts'
 import type { Needs } from '../transition/needs.ts'
 
@@ -8,6 +9,8 @@ export function recordStepNeeds(needs: Needs, it: Write<'recordStep'>): void {
   const seq = task === undefined ? 0 : (needs.memos(task)?.get(it.key) ?? 0)
   if (seq > 0) needs.event(lease.task, seq)
   if (it.dropsChildren !== undefined) needs.descendants(lease.task)
+  // Others may wait for that.
+  if (it.key === READY_KEY && task !== undefined && task.parent !== null) needs.siblingsOf(task.parent)
 }
 
 export function failStepNeeds(needs: Needs, it: Write<'failStep'>): void {

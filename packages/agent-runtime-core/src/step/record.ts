@@ -8,6 +8,7 @@ import { exceed } from '../budget/exceed.ts'
 import { held } from '../lease/fence.ts'
 import { chargeQuotas } from '../quota/hold.ts'
 import type { ChildRow } from '../child/row.ts'
+import { READY_KEY } from '../supervision/supervision.ts'
 import { dropWaits } from '../wait/signal.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
@@ -35,6 +36,7 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
   dropChildren(ws, children)
   ws.remember(task.id, it.key, row.seq)
+  if (it.key === READY_KEY && task.parent !== null) ws.superviseLater(task.parent)
   exceed(ws, debit(ws, ws.taskNow(row), it.charged, 1), row)
   return { fenced: 'ok' }
 }

@@ -3,8 +3,12 @@ import type { TaskRow } from '../task/row.ts'
 import type { WaitRow } from '../wait/row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 import {
+  afterIn,
+  READY_KEY,
   RESTART_NAME,
+  type Sibling,
   supervisedIn,
+  supervisedKey,
   type SupervisedChild,
   type SupervisorTerms,
   supervisorTerms,
@@ -39,6 +43,23 @@ export function openChildren(ws: WorkingSet, task: { readonly id: number }): rea
       return seat === undefined ? [] : [{ ...seat, row }]
     })
     .toSorted((a, b) => a.row.position - b.row.position || a.row.task - b.row.task)
+}
+
+/** Whether a child is as far as another one of its supervisor needs it. One that was ready once is ready: what it recorded for that stays. */
+export function isThere(ws: WorkingSet, parent: { readonly id: number }, sibling: Sibling): boolean {
+  const row = ws.child(parent.id, supervisedKey(sibling))
+  if (row === undefined) return false
+  if (ws.task(row.task)?.state === 'completed') return true
+  return sibling.until === 'ready' && ws.hasMemo(row.task, READY_KEY)
+}
+
+/** Whether a wait of a supervisor is one for siblings of a child, and they are all as far. */
+export function isAfterOver(
+  ws: WorkingSet,
+  task: { readonly id: number },
+  { key }: Pick<WaitRow, 'key'>,
+): boolean {
+  return afterIn(key)?.after.every((sibling) => isThere(ws, task, sibling)) ?? false
 }
 
 /** When a supervisor started children again, as far as it may still count. */

@@ -30,6 +30,55 @@ export interface SupervisedChild {
   readonly restart: ChildRestart
 }
 
+/** How far another child has to be before one starts: it has completed; or it has said that it is ready, or completed. */
+export const siblingStates = ['completed', 'ready'] as const
+export type SiblingState = (typeof siblingStates)[number]
+
+/** A child that another one of its supervisor waits for before it starts. Source: `docs/semantics.md 14.2`. */
+export interface Sibling extends SupervisedChild {
+  readonly until: SiblingState
+}
+
+/** The key of the `nth` wait of a supervisor, from 0, for what has to come before a child. */
+export function afterKey(nth: number, id: string, after: readonly Sibling[]): string {
+  const siblings = after.map((it) => `${it.until}/${it.restart}/${it.id}`)
+  return `${AFTER}${[nth, id, ...siblings].join('/')}`
+}
+
+/** The child of such a key, and what has to come before it; undefined for the key of another wait. */
+export function afterIn(
+  key: string,
+): { readonly id: string; readonly after: readonly Sibling[] } | undefined {
+  if (!key.startsWith(AFTER)) return undefined
+  const [, id = '', ...parts] = key.slice(AFTER.length).split('/')
+  const after: Sibling[] = []
+  for (let at = 0; at + 2 < parts.length; at += 3) {
+    const until = siblingStates.find((name) => name === parts[at])
+    const restart = childRestarts.find((name) => name === parts[at + 1])
+    const sibling = parts[at + 2]
+    if (until !== undefined && restart !== undefined && sibling !== undefined)
+      after.push({ id: sibling, restart, until })
+  }
+  return { id, after }
+}
+
+/** Words for such a wait. */
+export function afterText({
+  id,
+  after,
+}: {
+  readonly id: string
+  readonly after: readonly Sibling[]
+}): string {
+  const siblings = after.map(
+    ({ id: sibling, until }) => `'${sibling}' ${until === 'ready' ? 'is ready' : 'has completed'}`,
+  )
+  return `the moment for child '${id}' to start, once ${siblings.join(' and ')}`
+}
+
+/** The key of the step as which a task records that it is ready. */
+export const READY_KEY = `${RESERVED}ready`
+
 /** The key of the wait in which a supervisor stands as long as it supervises. */
 export function supervisorKey({ strategy, maxRestarts, periodMs, endsWith }: SupervisorTerms): string {
   return `${SUPERVISOR}${strategy}/${maxRestarts}/${periodMs}/${endsWith}`
@@ -65,3 +114,4 @@ export const RESTART_NAME = `${RESERVED}restart`
 
 const SUPERVISOR = `${SUPERVISOR_NAME}/`
 const SUPERVISED = `${RESERVED}supervised/`
+const AFTER = `${RESERVED}after/`

@@ -1,4 +1,10 @@
-import { supervisedIn, supervisorTerms } from '../supervision/supervision.ts'
+import {
+  afterIn,
+  type Sibling,
+  supervisedIn,
+  supervisedKey,
+  supervisorTerms,
+} from '../supervision/supervision.ts'
 import type { IdCodec } from '../store/ids.ts'
 import type { BudgetRow } from '../budget/row.ts'
 import type { LeaseRow } from '../lease/row.ts'
@@ -175,9 +181,23 @@ export class Needs {
       this.base.waits.get(parent)?.some(({ key }) => supervisorTerms(key) !== undefined) ?? false
     if (task === undefined || !isSupervisor) return
     this.descendants(parent)
+    this.siblingsOf(parent)
     const key = this.base.children.get(parent)?.get(child)?.key
     if (key !== undefined) this.startedAnew(child, key)
     if (task.parent !== null) this.supervisor(task.parent, parent)
+  }
+
+  /** A supervisor with the children that others of it wait for before they start. */
+  siblingsOf(supervisor: number): void {
+    this.taskWithWaits(supervisor)
+    for (const { key } of this.base.waits.get(supervisor) ?? [])
+      for (const sibling of afterIn(key)?.after ?? []) this.sibling(supervisor, sibling)
+  }
+
+  sibling(supervisor: number, { until, ...child }: Sibling): void {
+    const id = this.child(supervisor, supervisedKey(child))
+    const row = id === undefined || until === 'completed' ? undefined : this.task(id)
+    if (row !== undefined) this.memos(row)
   }
 
   /** The end of a stage is news to the others. */

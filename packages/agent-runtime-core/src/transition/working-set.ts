@@ -513,6 +513,11 @@ export class WorkingSet {
     return this.verdicts.get(id) ?? { approvedSeq: 0, rejections: 0 }
   }
 
+  /** Whether a task has a memo of a key. */
+  hasMemo(task: number, key: string): boolean {
+    return (this.memos.get(task)?.get(key) ?? this.base.memos.get(task)?.get(key) ?? 0) > 0
+  }
+
   /** The memos that a task made after the event `since` count no more, marks of patches aside. */
   forget(task: number, since: number): void {
     for (const memos of [this.base.memos.get(task), this.memos.get(task)])

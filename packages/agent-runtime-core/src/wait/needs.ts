@@ -1,4 +1,5 @@
 import { stageWaitIn } from '../pipeline/pipeline.ts'
+import { afterIn } from '../supervision/supervision.ts'
 import type { Write } from '../store/port.ts'
 import type { Needs } from '../transition/needs.ts'
 
@@ -12,4 +13,5 @@ export function suspendNeeds(needs: Needs, { leaseId, waits }: Write<'suspend'>)
   const open = [...(needs.base.waits.get(task.id) ?? []), ...waits]
   if (task.parent !== null && open.some(({ key }) => stageWaitIn(key) !== undefined))
     needs.pipeline(task.parent)
+  for (const { key } of open) for (const sibling of afterIn(key)?.after ?? []) needs.sibling(task.id, sibling)
 }

@@ -15,6 +15,7 @@ import type { WaitRow } from './row.ts'
 import { workEnded } from '../profile/work-ended.ts'
 import { type Over, resolutionOf, valueOf } from './signal.ts'
 import { isStageWaitOver } from '../pipeline/standing.ts'
+import { isAfterOver } from '../supervision/standing.ts'
 import { supervisorTerms } from '../supervision/supervision.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
@@ -30,7 +31,7 @@ export function suspend(ws: WorkingSet, it: Write<'suspend'>): OutcomeOf<'suspen
   const over = [
     ...whatIsOver(ws, live.task, open),
     ...staged(ws, live.task, open),
-    ...(it.stay ? [] : supervised(ws, live.task, open)),
+    ...supervised(ws, live.task, open, it.stay),
   ]
 
   const back = over.find(({ wait, outcome }) => sendsBack(wait, outcome))
@@ -95,12 +96,15 @@ function whatIsOver(ws: WorkingSet, task: TaskRow, asked: readonly WaitRow[]): O
   )
 }
 
-/** A supervisor whose children have all ended waits for nothing; one that stays may be about to start the first. */
-function supervised(ws: WorkingSet, task: TaskRow, open: readonly WaitRow[]): Over[] {
-  if (ws.childrenOf(task).size > 0) return []
-  return open
-    .filter(({ key }) => supervisorTerms(key)?.endsWith === 'children')
-    .map((wait) => ({ wait, outcome: 'fired', at: ws.now.at }))
+/**
+ * A supervisor with a child that can start now waits for nothing. Neither does one whose children have all ended; but one that stays may be about to
+ * start the first.
+ */
+function supervised(ws: WorkingSet, task: TaskRow, open: readonly WaitRow[], stay: boolean): Over[] {
+  const startable = open.filter((wait) => isAfterOver(ws, task, wait))
+  const isDone = startable.length === 0 && !stay && ws.childrenOf(task).size === 0
+  const done = isDone ? open.filter(({ key }) => supervisorTerms(key)?.endsWith === 'children') : []
+  return [...startable, ...done].map((wait) => ({ wait, outcome: 'fired', at: ws.now.at }))
 }
 
 /** A stage for which events have come meanwhile, or room, waits for nothing. */

@@ -18,7 +18,7 @@ export const typed: readonly string[] = wordsOf(`
   listOf nearestTo needsAbortController nextModel nextReputation normalize orderHash orderOfHistory outlivesRejection
   pastFailure patienceKey pauseOf pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred Heap seriesOf mergedSeries rolledUp samplesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
-  supervisedIn supervisedKey supervisorKey supervisorTerms
+  afterIn afterKey supervisedIn supervisedKey supervisorKey supervisorTerms
   marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
   checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey stageKey stagePartText stageWaitIn stageWaitKey violationsText
   suspectFrom swarmPressure takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
@@ -144,6 +144,7 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   keyHash: [digest, word],
   partsOf: [fields({ stage: word, partitions: values(2, undefined) }, 'stage')],
   receiptKey: [listOf(word), number],
+  afterKey: [number, word, listOf(values({ id: 'a', restart: 'transient', until: 'ready' }))],
   stageWaitKey: [word, fields({ for: values('events'), types: listOf(word) }, 'for', 'types')],
   violationsText: [
     listOf(

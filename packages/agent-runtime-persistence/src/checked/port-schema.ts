@@ -5,6 +5,8 @@ import {
   catchUps,
   childPolicies,
   childRestarts,
+  type Sibling,
+  siblingStates,
   clientTiers,
   dimensions,
   failureCategories,
@@ -257,6 +259,12 @@ const wait = z.discriminatedUnion('kind', [
 const perState = (of: z.ZodType) =>
   z.strictObject({ completed: of, failed: of, canceled: of } satisfies Shape<PerState>)
 
+const sibling = z.strictObject({
+  id: name,
+  restart: z.enum(childRestarts),
+  until: z.enum(siblingStates),
+} satisfies Shape<Sibling>)
+
 const leaseId = id
 const taskId = id
 
@@ -297,6 +305,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     submission: z.strictObject({ ...submitted, idempotencyKey: storesOwn }),
     retryOf: name.optional(),
     inLine: flag.optional(),
+    after: z.array(sibling).min(1).optional(),
     drops: key.optional(),
   },
   startChild: {
@@ -312,7 +321,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     leaseId,
     key: pipelineKey,
     position: whole,
-    type: name,
+    type: z.union([name, z.array(name).min(1)], { error: 'a type, or a list with the type of each event' }),
     events: z.array(json).min(1),
     keyHashes: z.array(whole.max(KEY_HASHES - 1, { error: keyHashText }).nullable()).optional(),
   },
@@ -495,7 +504,15 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
   supervisor: { taskId },
   pipeline: { taskId },
   pipelines: { limit: page, before: whole.optional() },
-  pipelineEvents: { taskId, after: whole, limit: page },
+  pipelineEvents: {
+    taskId,
+    after: whole,
+    limit: page,
+    ranges: z
+      .array(z.tuple([whole.min(1), whole.min(1)]))
+      .max(1_000)
+      .optional(),
+  },
   swarms: { name: text.optional() },
   stats: {},
   explain: { taskId },
@@ -524,6 +541,12 @@ export const queries: ReadonlyMap<unknown, z.ZodObject> = schemasOf(reads)
 
 /** What a write of a kind has to be as a whole: why it is not, or undefined. */
 export function contradictionIn(operation: Write): string | undefined {
+  if (operation.kind === 'publish') {
+    const { type, events } = operation
+    return typeof type === 'string' || type.length === events.length
+      ? undefined
+      : `type: one for each of the ${events.length} events, not ${type.length}`
+  }
   if (operation.kind !== 'suspend') return undefined
   const { waits } = operation
   if (new Set(waits.map((it) => it.key)).size < waits.length) return 'waits: each with a key of its own'

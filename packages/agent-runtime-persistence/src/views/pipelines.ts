@@ -57,6 +57,13 @@ export function preparePipelines(
   }
 
   return {
+    /** The task whose output is the log of the pipeline that a task is, or is a stage of; undefined for another task. */
+    logOf(row: TaskRow): TaskRow | undefined {
+      if (load.pipeline(row.id) !== undefined) return row
+      const pipeline = row.parent === null ? undefined : load.pipeline(row.parent)
+      const isStage = pipeline !== undefined && partOf(pipeline, row.id) !== undefined
+      return isStage ? load.task(pipeline.task) : undefined
+    },
     /** The pipeline that a task is, or is a stage of; undefined for another task. */
     of(row: TaskRow): PipelineRecord | undefined {
       const own = load.pipeline(row.id)

@@ -1,5 +1,6 @@
 import {
   historyEdited,
+  type LogRange,
   type OutputChunk,
   type Read,
   type ReadKind,
@@ -30,10 +31,9 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const events = db.prepare<[number, number, number], EventColumns>(
     'SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ? + 0',
   )
-  const chunks = db.prepare<
-    [number, number, number],
-    { seq: number; attempt: number; at: number; data: string; round: number | null }
-  >('SELECT seq, attempt, at, data, round FROM output WHERE task = ? AND seq > ? ORDER BY seq LIMIT ? + 0')
+  const chunks = db.prepare<[number, number, number], ChunkColumns>(
+    'SELECT seq, attempt, at, data, round FROM output WHERE task = ? AND seq > ? ORDER BY seq LIMIT ? + 0',
+  )
 
   const approvals = prepareApprovals(db, tables, context.now)
   const evaluations = prepareEvaluationReads(db, tables)
@@ -134,11 +134,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return db.atOnce(() => pipelines.page(query))
       case 'pipelineEvents': {
         const row = find(query.taskId)
-        const pipeline = row === undefined ? undefined : pipelines.of(row)
-        const log = pipeline === undefined ? undefined : find(pipeline.taskId)
-        return pipeline === undefined || log === undefined
-          ? undefined
-          : chunksOf(pipeline.taskId, log.id, query)
+        const log = row === undefined ? undefined : pipelines.logOf(row)
+        return log === undefined ? undefined : chunksOf(nameOf(log), log.id, query)
       }
       case 'swarms':
         return swarms(query.name)
@@ -163,9 +160,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   function chunksOf(
     taskId: string,
     task: number,
-    { after, limit }: { readonly after: number; readonly limit: number },
+    { after, limit, ranges }: Reads['pipelineEvents']['fields'],
   ): readonly OutputChunk[] {
-    return chunks.all(task, after, limit).map(({ round, ...it }) => ({
+    const stretches = ranges === undefined ? [[after, limit] as const] : stretchesIn(ranges, after, limit)
+    const read = ([before, count]: LogRange) => chunks.all(task, before, count)
+    db.ahead(stretches, read)
+    return stretches.flatMap(read).map(({ round, ...it }) => ({
       taskId,
       ...it,
       ...(round === null ? {} : { round }),
@@ -176,6 +176,27 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     const data = it.blob === null ? it.data : tables.withBlob(it.data, it.blob, load.blob(it.blob) ?? '')
     return { taskId: nameOf(row), seq: it.seq, type: it.type, at: it.at, data, hash: it.hash.toString('hex') }
   }
+}
+
+/** What a page takes of some stretches of a log, each as the sequence before it and how many follow: the log has no gaps. */
+function stretchesIn(ranges: readonly LogRange[], after: number, limit: number): readonly LogRange[] {
+  const stretches: LogRange[] = []
+  let left = limit
+  for (const [first, count] of ranges) {
+    const before = Math.max(first - 1, after)
+    const many = Math.min(first + count - 1 - before, left)
+    if (many > 0) stretches.push([before, many])
+    left -= Math.max(many, 0)
+  }
+  return stretches
+}
+
+interface ChunkColumns {
+  readonly seq: number
+  readonly attempt: number
+  readonly at: number
+  readonly data: string
+  readonly round: number | null
 }
 
 interface EventColumns {

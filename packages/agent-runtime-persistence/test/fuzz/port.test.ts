@@ -297,6 +297,8 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'failStep drops': listOf(key),
   'spawn drops': key,
   'spawn retryOf': id,
+  'pipelineEvents ranges': listOf(values([1, 1], [2, 3], [9, 9])),
+  'spawn after': listOf(values({ id: 'part', restart: 'transient', until: 'ready' })),
   'startChild id': mostly(values('part', 'late')),
   'startChild restart': mostly(values('permanent', 'transient', 'temporary')),
   'restartChild id': mostly(values('part', 'late')),

@@ -1,12 +1,16 @@
-import type { ChildRestart, SupervisionStrategy } from '@ku0/agent-runtime-core'
+import type { ChildRestart, SiblingState, SupervisionStrategy } from '@ku0/agent-runtime-core'
 
 /** A worker of the model: how it stands, and how often it was started. */
 export interface Worker {
   readonly as: 'worker'
   readonly name: string
   readonly restart: ChildRestart
-  state: 'alive' | 'completed' | 'failed' | 'canceled'
+  /** Workers before it that have to be as far: it starts in order, but not before them. */
+  readonly after: readonly { readonly worker: Worker; readonly until: SiblingState }[]
+  state: 'not started' | 'alive' | 'completed' | 'failed' | 'canceled'
   starts: number
+  /** It has said so. */
+  ready: boolean
 }
 
 /** A supervisor as OTP has it, never done by itself. */
@@ -39,6 +43,21 @@ export function workersOf(root: Supervisor): readonly Worker[] {
   return root.children.flatMap((child) => (child.as === 'worker' ? [child] : workersOf(child)))
 }
 
+/** Starts, in the whole tree, the workers that waited for others before them. OTP starts the next child once the one before has started. */
+export function startNext(root: Supervisor): void {
+  if (root.state !== 'alive') return
+  for (const child of root.children)
+    if (child.as === 'supervisor') startNext(child)
+    else if (child.state === 'not started' && child.after.every(isThere)) {
+      child.state = 'alive'
+      child.starts = 1
+    }
+}
+
+function isThere({ worker, until }: Worker['after'][number]): boolean {
+  return worker.state === 'completed' || (until === 'ready' && worker.ready)
+}
+
 /**
  * A child exits, as in OTP's `supervisor`: the restarts of the last period are counted; one too many terminates the supervisor, whose own
  * exit is the next one up. It differs in one thing: a child that completed is not started again with its siblings.
@@ -50,6 +69,8 @@ export function exit(
   now: number,
 ): void {
   child.state = how
+  // A permanent one that completes is started anew.
+  if (child.as === 'worker' && child.restart === 'permanent' && how === 'completed') child.ready = false
   const supervisor = supervisorOf(root, child)
   if (supervisor === undefined) return
   const wanted = child.restart === 'permanent' || (child.restart === 'transient' && how === 'failed')

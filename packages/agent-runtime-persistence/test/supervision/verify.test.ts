@@ -6,8 +6,8 @@ import { playSeed } from './play-seeds.ts'
 
 test('14.2 the rows of supervisors are what their events say, and an edit of them is found', async () => {
   const path = join(scratchFolder(), 'store.db')
-  // A supervisor of this tree has restarts that count at its end.
-  expect(await playSeed(7, path)).toEqual([])
+  // A supervisor of this tree has restarts that count at its end, and waits to start a child after others.
+  expect(await playSeed(2, path)).toEqual([])
   expect(await verify(path)).toMatchObject(good)
   const it = new Spoiled(path)
   const restarts = it.db.prepare("SELECT count(*) FROM signal WHERE name = '$ku0/restart'").pluck().get()
@@ -15,6 +15,7 @@ test('14.2 the rows of supervisors are what their events say, and an edit of the
   for (const [edit, place] of [
     ["DELETE FROM signal WHERE name = '$ku0/restart'", 'unread signals'],
     ["UPDATE wait SET key = replace(key, 'cancel', 'children')", 'open waits'],
+    ["UPDATE wait SET key = replace(key, 'after', 'before')", 'open waits'],
     ["UPDATE child SET key = replace(key, 'transient', 'temporary') WHERE key LIKE '%transient%'", 'child'],
   ] as const) {
     const found = places(await it.after((db) => db.exec(edit)))

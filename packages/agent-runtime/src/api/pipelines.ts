@@ -1,6 +1,6 @@
 import type { PipelineRecord, StageViolation } from '@ku0/agent-runtime-core'
 import type { Schemas } from './exchange.ts'
-import type { OutputOf } from './schema.ts'
+import type { InputOf, OutputOf } from './schema.ts'
 
 /** An event of a pipeline. */
 export interface PipelineEvent<Type extends string = string, Data = unknown> {
@@ -22,6 +22,16 @@ export interface PipelineEvent<Type extends string = string, Data = unknown> {
 /** The events of the types that some schemas are for. */
 export type PipelineEventOf<S extends Schemas> = {
   [Type in keyof S & string]: PipelineEvent<Type, OutputOf<S[Type]>>
+}[keyof S & string]
+
+/** An event to publish, of one of the types that some schemas are for. */
+export type EventToPublish<S extends Schemas> = {
+  [Type in keyof S & string]: {
+    readonly type: Type
+    readonly data: InputOf<S[Type]>
+    /** As in {@link PublishOptions}. */
+    readonly key?: string | undefined
+  }
 }[keyof S & string]
 
 /** Options of `ctx.publish` and `ctx.publishAll`. */

@@ -7,7 +7,13 @@ import type {
   Usage,
 } from '@ku0/agent-runtime-core'
 import type { ApprovalNames, ApprovalOf, Emitted, Exchange, SignalNames, SignalOf } from './exchange.ts'
-import type { PipelineEventOf, PipelineEvent, PublishOptions, ReceiveOptions } from './pipelines.ts'
+import type {
+  EventToPublish,
+  PipelineEventOf,
+  PipelineEvent,
+  PublishOptions,
+  ReceiveOptions,
+} from './pipelines.ts'
 import type { Schemas } from './exchange.ts'
 import type { Storable } from './storable.ts'
 import type { SubmitOptions } from './submissions.ts'
@@ -217,6 +223,13 @@ export interface TaskContext<X extends Exchange = any> {
   patched(id: string): Promise<boolean>
 
   /**
+   * Says that the task is ready: children of its supervisor that come `after` it as `ready` may start. It is recorded, and stays so when the task
+   * starts again. Said again, or by a task without a supervisor, it changes nothing. Throws the signal's reason. Source: `docs/supervision.md`,
+   * `docs/semantics.md 14.2`.
+   */
+  ready(): Promise<void>
+
+  /**
    * Submits a task as a child of this one, once in the life of the task: in a later pass the key stands for
    * the same child, and nothing is submitted. Resolves once the child is committed. The child runs like any
    * task, on any process of the store, by default in this task's lane. As in `runtime.submit`, this process
@@ -289,7 +302,11 @@ export interface TaskContext<X extends Exchange = any> {
    */
   publish<T>(type: string, data: T & Storable<T>, options?: PublishOptions<T>): Promise<void>
 
-  /** The same for many events of one type, in order: up to 500 of them are one write. */
+  /**
+   * The same for many events, in order: up to 500 of them are one commit. With an object of schemas instead of the name of a type, the events may be
+   * of several types: each has its `type`, its `data`, and a `key` if it needs one. Its data is checked with that schema, too.
+   */
+  publishAll<S extends Schemas>(types: S, events: readonly EventToPublish<S>[]): Promise<void>
   publishAll<T>(
     type: string,
     events: readonly (T & Storable<T>)[],

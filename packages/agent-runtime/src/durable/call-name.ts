@@ -1,4 +1,4 @@
-import { PATCH_KEY } from '@ku0/agent-runtime-core'
+import { PATCH_KEY, READY_KEY } from '@ku0/agent-runtime-core'
 import type { KeyUse } from './pass/pass.ts'
 
 /** A call of the context, or its name. */
@@ -9,5 +9,6 @@ export function nameOfCall(call: CallOrName): string {
   if (typeof call === 'string') return call
   const { key, as, branches } = call
   if (key.startsWith(PATCH_KEY)) return `patched '${key.slice(PATCH_KEY.length)}'`
+  if (key === READY_KEY) return 'ready'
   return `${branches ?? (as === 'timer' ? 'sleep' : as)} '${key}'`
 }

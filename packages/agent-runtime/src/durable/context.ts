@@ -1,6 +1,7 @@
 import {
   compareOversight,
   idempotencyKey,
+  isRecord,
   type Lane,
   type OversightMode,
   type PipelineTerms,
@@ -32,6 +33,7 @@ import type {
   TaskLog,
 } from '../api/task-context.ts'
 import type { Heartbeat } from '../api/profiles.ts'
+import type { Schemas } from '../api/exchange.ts'
 import type { TaskType } from '../api/task-type.ts'
 import type { PipelineEvent, PublishOptions, ReceiveOptions } from '../api/pipelines.ts'
 import type { TaskFailure } from '../api/recovery.ts'
@@ -50,6 +52,7 @@ import { emit } from './output.ts'
 import { heartbeat } from './progress.ts'
 import { type Memos, noMemos } from './pass/memos.ts'
 import { patched } from './patched.ts'
+import { ready } from './ready.ts'
 import { type Callee, checkKey, Pass, type PassRules } from './pass/pass.ts'
 import type { Scope } from './pass/scope.ts'
 import { runStep } from './step/step.ts'
@@ -182,6 +185,10 @@ export class HandlerContext implements TaskContext {
     return patched(this.#caller('patched'), id)
   }
 
+  ready(): Promise<void> {
+    return ready(this.#pass, this.#scope, this.#callee('ready'))
+  }
+
   spawn(key: string, task: unknown, input: unknown, options?: SpawnOptions): Promise<ChildTask<never>> {
     return spawnChild(this.#spawning('spawn'), key, task, input, options) as Promise<ChildTask<never>>
   }
@@ -264,8 +271,10 @@ export class HandlerContext implements TaskContext {
     return this.#pass.stage.publish(this.#caller('publish'), type, [data], options)
   }
 
-  publishAll(type: string, events: readonly unknown[], options?: PublishOptions<never>): Promise<void> {
-    return this.#pass.stage.publish(this.#caller('publishAll'), type, events, options)
+  publishAll(types: unknown, events: readonly unknown[], options?: PublishOptions<never>): Promise<void> {
+    return isRecord(types)
+      ? this.#pass.stage.publishMixed(this.#caller('publishAll'), types as Schemas, events, options)
+      : this.#pass.stage.publish(this.#caller('publishAll'), types, events, options)
   }
 
   receive(types: unknown, options?: ReceiveOptions): Promise<readonly PipelineEvent<never, never>[]> {

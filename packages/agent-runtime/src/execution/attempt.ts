@@ -14,6 +14,7 @@ import type { Dependant, Host } from '../durable/host.ts'
 import type { LogLevel } from '../api/logger.ts'
 import { RateLimits } from '../durable/rate-limits.ts'
 import { readTerms } from '../durable/child/submission-data.ts'
+import { Received } from '../durable/pipeline/received.ts'
 import { UsageTab } from '../durable/usage-tab.ts'
 import { readHeartbeat } from '../terms/heartbeat.ts'
 import type { ProfileWatch } from '../lease/watch.ts'
@@ -310,6 +311,7 @@ export class Attempt implements Host, Running {
     this.#holds += 1
     if (settlement.as !== 'rate_limited')
       this.settledAs = settlement.as === 'completed' ? 'completed' : 'failed'
+    if (settlement.as === 'completed') Received.of(this.parts.store).drop(this.claim.taskId)
     const charged = this.usage.takeAllAround()
     this.lease
       .write({

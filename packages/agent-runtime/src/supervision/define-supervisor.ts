@@ -4,10 +4,13 @@ import {
   ConfigError,
   type ConfigProblem,
   flagRule,
+  instead,
   isOneOf,
   isRecord,
   problemsIn,
   type Rules,
+  type SiblingState,
+  siblingStates,
   supervisionStrategies,
   supervisorEnds,
   wholeNumber,
@@ -39,6 +42,11 @@ export interface DefinedChild<Task extends TaskDefinition, Input> {
    * (`temporary`).
    */
   readonly restart?: ChildRestart | undefined
+  /**
+   * Children before it that have to be as far before it starts: a list of those that must have completed, or an object that says of each whether it must have
+   * `completed`, or be `ready`, as it says itself with `ctx.ready`.
+   */
+  readonly after?: readonly string[] | Readonly<Record<string, SiblingState>> | undefined
   readonly options?: NodeOptions | undefined
 }
 
@@ -105,12 +113,17 @@ export function defineSupervisor<
     options as TaskDefinitionOptions<Type, Input, undefined, Declarations<undefined, undefined, undefined>>,
     async (ctx, input) => {
       const first = entries.map(
-        ([id, { task, input: make, restart = 'transient', options: given = {} }]) => ({
+        ([id, { task, input: make, restart = 'transient', options: given = {}, after = {} }]) => ({
           id,
           restart,
           task,
           input: (make as ((from: unknown) => unknown) | undefined)?.(input),
           options: given,
+          after: statesIn(after).map(([sibling, until]) => ({
+            id: sibling,
+            restart: entries.find(([other]) => other === sibling)?.[1].restart ?? 'transient',
+            until,
+          })),
         }),
       )
       const host = ctx as unknown as HandlerContext
@@ -132,8 +145,54 @@ function childrenProblems(children: unknown): readonly ConfigProblem[] {
     const own = isSupervisedId(id) ? [] : [{ path, allowed: supervisedIdRule, given: id }]
     if (!isRecord(child))
       return [...own, { path, allowed: 'an object with task, input, restart', given: child }]
-    return [...own, ...problemsIn(child, childRules, { path: `${path} `, required: ['task'] })]
+    return [
+      ...own,
+      ...problemsIn(child, childRules, { path: `${path} `, required: ['task'] }),
+      ...afterProblems(children, id, child['after']),
+    ]
   })
+}
+
+/** A child comes after children that stand before it, and a permanent one never completes for good. */
+function afterProblems(
+  children: Readonly<Record<string, unknown>>,
+  id: string,
+  after: unknown,
+): readonly ConfigProblem[] {
+  if (!isAfter(after)) return []
+  const ids = Object.keys(children)
+  const before = ids.slice(0, ids.indexOf(id))
+  return statesIn(after).flatMap(([sibling, until]): readonly ConfigProblem[] => {
+    const path = `child '${id}' after`
+    if (!before.includes(sibling)) {
+      const those = before.length === 0 ? ', and there are none' : instead(sibling, before)
+      return [{ path, allowed: `children that stand before it${those}`, given: sibling }]
+    }
+    const other = children[sibling]
+    const isPermanent = isRecord(other) && other['restart'] === 'permanent'
+    return until === 'completed' && isPermanent
+      ? [
+          {
+            path,
+            allowed: `{ ${sibling}: 'ready' }, because '${sibling}' is permanent and never completes for good`,
+          },
+        ]
+      : []
+  })
+}
+
+function statesIn(
+  after: readonly string[] | Readonly<Record<string, SiblingState>>,
+): readonly (readonly [string, SiblingState])[] {
+  return Array.isArray(after)
+    ? (after as readonly string[]).map((id) => [id, 'completed'] as const)
+    : Object.entries(after as Readonly<Record<string, SiblingState>>)
+}
+
+function isAfter(after: unknown): after is readonly string[] | Readonly<Record<string, SiblingState>> {
+  if (Array.isArray(after))
+    return after.every((id) => typeof id === 'string') && new Set(after).size === after.length
+  return isRecord(after) && Object.values(after).every((until) => siblingStates.some((it) => it === until))
 }
 
 const settingRules: Rules<SupervisorSettings & { readonly results?: boolean }> = {
@@ -151,6 +210,7 @@ const childRules: Rules<DefinedChild<TaskDefinition, never>> = {
   ],
   input: ['a function of the input of the supervisor', (make) => typeof make === 'function'],
   restart: isOneOf(childRestarts),
+  after: ["a list of ids of children, each once, or an object such as { store: 'ready' }", isAfter],
   options: [
     'an object with options of submit',
     (given) => isRecord(given) && problemsIn(given, nodeRules).length === 0,

@@ -14,13 +14,14 @@ export function keepEventSchemas(pipeline: string, schemas: EventSchemas): void 
   defined.set(pipeline, schemas)
 }
 
-/** Throws `invalid_argument` for data that does not fit the schema of its type. */
-export function assertPublished(pipeline: string, type: string, data: unknown): void {
+/** Throws `invalid_argument` for data that does not fit the schema of its type: that of the definition, and the one that the publisher gave. */
+export function assertPublished(pipeline: string, type: string, data: unknown, given?: Schema): void {
   const schema = defined.get(pipeline)?.get(type)
-  if (schema === undefined) return
   const what = `an event '${type}' of pipeline '${pipeline}'`
-  const issues = issuesOf(schema, data, what)
-  if (issues !== undefined) throw invalid(`${what} does not fit its schema: ${issues}`)
+  for (const each of new Set([schema, given])) {
+    const issues = each === undefined ? undefined : issuesOf(each, data, what)
+    if (issues !== undefined) throw invalid(`${what} does not fit its schema: ${issues}`)
+  }
 }
 
 /** The data of a stored event as the schema of its type returns it. Throws `schema_mismatch`. */

@@ -6,6 +6,7 @@ import {
   type ErrorRecord,
   keyText,
   PATCH_KEY,
+  READY_KEY,
   textOf,
 } from '@ku0/agent-runtime-core'
 import type { RuntimeEvent } from '../api/events.ts'
@@ -91,6 +92,7 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
     case 'step.completed':
     case 'step.inherited':
       if (data.key.startsWith(PATCH_KEY)) return `patched '${data.key.slice(PATCH_KEY.length)}'`
+      if (data.key === READY_KEY) return 'ready'
       return `'${data.key}' = ${short(data.result)}${ranText(runs.get(data.key))}`
     case 'budget.asked':
       return `${budgetAmount(data.field, data.used)} ${data.field} used, soft line at ${budgetAmount(data.field, data.line)}`

@@ -162,6 +162,7 @@ const parts: Readonly<Record<string, Part>> = {
     given: [hostile, hostile],
     open: (ctx, ...given: [never, never]) => ctx.log.info(...given),
   },
+  ready: { given: [], open: (ctx) => ctx.ready() },
 }
 
 /** What a handler does, one call after the other, and how it ends. */

@@ -352,6 +352,96 @@ describe('13.2 stages', () => {
     expect(leaked).toEqual([])
   })
 
+  test('publish events of several types in one commit, in order, and nothing twice when they run again', async () => {
+    const types = { word: Word, count: z.number() }
+    const says = defineTask({ type: 'says', input: nothing, retry: { attempts: 2 } }, async (ctx) => {
+      const events = ['a', 'bb'].flatMap((word) => [
+        { type: 'word', data: { word }, key: word } as const,
+        { type: 'count', data: word.length } as const,
+      ])
+      await ctx.publishAll(types, events)
+      await ctx.publishAll(types, [])
+      if (ctx.attempt === 1) throw new Error('again')
+      await ctx.publishAll(types, events)
+    })
+    const hears = defineTask({ type: 'hears', input: nothing }, async (ctx) => {
+      const got: unknown[] = []
+      for (;;) {
+        const events = await ctx.receive(types, { max: 3 })
+        if (events.length === 0) return got
+        got.push(...events.map(({ data }) => data))
+      }
+    })
+    const pipeline = definePipeline({
+      name: 'mixed line',
+      maxUnread: 1,
+      stages: [
+        { name: 'says', task: says, publishes: types },
+        { name: 'hears', task: hears, subscribes: ['word', 'count'] },
+      ],
+    })
+    await using it = await createTestRuntime({ tasks: [pipeline, says, hears] })
+    const receipt = await it.runtime.submit(pipeline, undefined)
+    const inOrder = [{ word: 'a' }, 1, { word: 'bb' }, 2]
+    expect(await it.result(receipt)).toMatchObject({ hears: [...inOrder, ...inOrder] })
+    const events = await all(it.runtime.pipeline(receipt).events())
+    expect(events.map(({ type, keyHash }) => `${type} ${keyHash !== undefined}`).slice(0, 4)).toEqual([
+      'word true',
+      'count false',
+      'word true',
+      'count false',
+    ])
+    const { stages } = await it.runtime.pipeline(receipt).status()
+    const steps = await it.history(stages[0]?.tasks[0]?.taskId ?? '')
+    expect(steps.events.filter((type) => type === 'step.completed')).toHaveLength(2)
+  })
+
+  test('publish no list of several types of which an event is wrong, and wait for room for each type', async () => {
+    const errors: string[] = []
+    const types = { word: Word, count: z.number() }
+    const says = defineTask({ type: 'says', input: nothing }, async (ctx) => {
+      const wrong: readonly unknown[] = [
+        [{ type: 'word', data: { word: 1 } }],
+        [
+          { type: 'count', data: 1 },
+          { type: 'words', data: { word: 'a' } },
+        ],
+        [{ type: 'count' }],
+        [{ type: 'count', data: 1, key: 5 }],
+        [{ type: 'count', data: 1, lane: 'batch' }],
+        { type: 'count', data: 1 },
+      ]
+      for (const events of wrong)
+        await ctx.publishAll(types, events as never).catch((error: unknown) => {
+          errors.push((error as Error).message)
+        })
+      for (const given of [{ word: 1 }, { other: z.null() }])
+        await ctx.publishAll(given as never, [{ type: 'other', data: null }]).catch((error: unknown) => {
+          errors.push((error as Error).message)
+        })
+    })
+    const pipeline = definePipeline({
+      name: 'strict line',
+      stages: [{ name: 'says', task: says, publishes: { word: z.unknown(), count: z.number() } }],
+    })
+    await using it = await createTestRuntime({ tasks: [pipeline, says] })
+    const receipt = await it.runtime.submit(pipeline, undefined)
+    await it.result(receipt)
+    expect(errors).toEqual([
+      expect.stringMatching(
+        /^an event 'word' of pipeline 'strict line' does not fit its schema: data.word: /,
+      ),
+      'publishAll: an event of type "words" has no schema, did you mean word?',
+      expect.stringMatching(/^publishAll: an event is an object with type and data, such as .*, not \{/),
+      "publish 'count': a key is a string of 1 to 255 characters, not 5",
+      `publishAll 'count': an event has type, data and key, not "lane"`,
+      expect.stringMatching(/^publishAll: a list of events, not /),
+      expect.stringMatching(/^publishAll: an object of schemas by type, such as /),
+      expect.stringMatching(/^stage 'says' may not publish 'other'/),
+    ])
+    expect(await all(it.runtime.pipeline(receipt).events())).toEqual([])
+  })
+
   test('are read from outside while they run, from any sequence on', async () => {
     const slow = defineTask({ type: 'slow', input: nothing }, async (ctx) => {
       await ctx.publishAll('word', [{ word: 'a' }, { word: 'bb' }])

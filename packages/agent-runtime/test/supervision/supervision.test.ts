@@ -77,33 +77,46 @@ describe('supervisors', () => {
     expect(runs).toEqual({ steps: 1, fails: 3 })
   })
 
-  test('14.2 a retry starts the children again as new tasks: one that had failed keeps its steps, one that had completed does not', async () => {
+  test('14.2 a retry keeps the children that had completed, and starts the others as new tasks that keep their steps', async () => {
     const runs = { kept: 0, done: 0 }
     let fails = true
     const failing = defineTask({ type: 'failing', input: z.undefined() }, async (ctx) => {
       await ctx.step('once', () => ++runs.kept)
       if (fails) throw new Error('not today')
+      return 'failed before'
     })
-    const passing = defineTask({ type: 'passing', input: z.undefined() }, (ctx) =>
-      ctx.step('once', () => ++runs.done),
-    )
+    const passing = defineTask({ type: 'passing', input: z.undefined() }, () => `run ${++runs.done}`)
+    const inner = defineSupervisor({
+      type: 'inner',
+      input: z.undefined(),
+      maxRestarts: 0,
+      children: { deep: { task: passing }, failing: { task: failing } },
+    })
     const pair = defineSupervisor({
       type: 'pair',
       input: z.undefined(),
       maxRestarts: 0,
-      children: { passing: { task: passing }, failing: { task: failing } },
+      results: true,
+      children: { passing: { task: passing }, inner: { task: inner } },
     })
-    await using it = await createTestRuntime({ tasks: [pair, failing, passing], workers: { capacity: 1 } })
+    await using it = await createTestRuntime({
+      tasks: [pair, inner, failing, passing],
+      workers: { capacity: 1 },
+    })
     const { runtime } = it
     const receipt = await runtime.submit(pair, undefined)
     await expect(it.result(receipt)).rejects.toMatchObject({ kind: 'escalated' })
     fails = false
     const again = await runtime.retry(receipt)
-    expect(await it.result(again)).toBeNull()
+    expect(await it.result(again)).toEqual({ passing: 'run 1', inner: null })
     expect(runs).toEqual({ kept: 1, done: 2 })
-    const tasks = await Promise.all([receipt, again].map((each) => runtime.supervisors.which(each)))
-    const ids = tasks.flatMap(({ children }) => children.map(({ taskId }) => taskId))
-    expect(new Set(ids).size).toBe(4)
+    const [before, after] = await Promise.all(
+      [receipt, again].map(async (each) => (await runtime.supervisors.which(each)).children),
+    )
+    expect(after?.map(({ id, state }) => `${id} ${state}`)).toEqual(['passing completed', 'inner completed'])
+    expect(after?.map(({ taskId }, at) => taskId === before?.[at]?.taskId)).toEqual([true, false])
+    expect((await it.history(again)).events).toContain('child.inherited')
+    expect(await runtime.replay(again, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
   })
 
   test('14.1 take the others back; their handlers stop', async () => {
@@ -137,6 +150,150 @@ describe('supervisors', () => {
     breaks.resolve()
     expect(await it.result(receipt)).toBeNull()
     expect([runs, aborted]).toEqual([2, ['LeaseLost']])
+  })
+
+  describe('14.2 with children that come after others', () => {
+    const log: string[] = []
+    const work = (type: string, fails = 0) =>
+      defineTask({ type, input: z.undefined() }, async (ctx) => {
+        log.push(`${type} ${ctx.attempt}`)
+        if (ctx.attempt <= fails) throw new Error(`${type} is broken`)
+        return ctx.step('work', () => `by ${type}`)
+      })
+    const read = work('read')
+    const score = work('score', 1)
+    const advise = work('advise')
+    const chain = defineSupervisor({
+      type: 'chain',
+      input: z.undefined(),
+      strategy: 'rest_for_one',
+      results: true,
+      children: {
+        read: { task: read },
+        score: { task: score, after: ['read'] },
+        advise: { task: advise, after: ['read', 'score'] },
+      },
+    })
+
+    test('start each once those before it have completed', async () => {
+      log.splice(0)
+      await using it = await createTestRuntime({ tasks: [chain, read, score, advise] })
+      const receipt = await it.runtime.submit(chain, undefined)
+      expect(await it.result(receipt)).toEqual({ read: 'by read', score: 'by score', advise: 'by advise' })
+      expect(log).toEqual(['read 1', 'score 1', 'score 2', 'advise 1'])
+      const { children } = await it.runtime.supervisors.which(receipt)
+      expect(children.map(({ id }) => id)).toEqual(['read', 'score', 'advise'])
+      expect(await it.runtime.replay(receipt, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+    })
+
+    test('start each once, wherever the process dies', async () => {
+      await sweepCrashes({
+        tasks: [chain, read, score, advise],
+        script: async (life) => {
+          log.splice(0)
+          const result = await life.run(chain, undefined)
+          return { result, order: [...new Set(log.map((line) => line.split(' ')[0]))] }
+        },
+        check: (life, { result, order }) => {
+          expect(result).toEqual({ read: 'by read', score: 'by score', advise: 'by advise' })
+          expect(['read', 'score', 'advise'].join().endsWith(order.join())).toBe(true)
+          void life
+        },
+      })
+    })
+
+    test('start the next when the one before is ready, which it stays when it starts again', async () => {
+      const events: string[] = []
+      const serve = defineTask({ type: 'serve', input: z.undefined() }, async (ctx) => {
+        events.push(`serve ${ctx.attempt}`)
+        await ctx.step('bind', () => 8080)
+        await ctx.ready()
+        await ctx.ready()
+        if (ctx.attempt === 1) {
+          await ctx.waitForSignal('break')
+          throw new Error('the connection is gone')
+        }
+        await ctx.waitForSignal('stop')
+      })
+      const call = defineTask({ type: 'call', input: z.undefined() }, async (ctx) => {
+        events.push(`call ${ctx.attempt}`)
+        await ctx.waitForSignal('stop')
+      })
+      const tree = defineSupervisor({
+        type: 'tree',
+        input: z.undefined(),
+        strategy: 'rest_for_one',
+        children: { serve: { task: serve }, call: { task: call, after: { serve: 'ready' } } },
+      })
+      await using it = await createTestRuntime({ tasks: [tree, serve, call] })
+      const { runtime } = it
+      const receipt = await runtime.submit(tree, undefined)
+      await it.settle()
+      const children = async () => (await runtime.supervisors.which(receipt)).children
+      expect((await children()).map(({ id, state }) => `${id} ${state}`)).toEqual([
+        'serve waiting',
+        'call waiting',
+      ])
+      const [first, second] = await children()
+      expect((await it.history(first?.taskId ?? '')).toString()).toContain('ready')
+      await runtime.signal(first?.taskId ?? '', 'break', null)
+      await it.settle()
+      expect(events.slice(0, 2)).toEqual(['serve 1', 'call 1'])
+      await runtime.signal(first?.taskId ?? '', 'stop', null)
+      await runtime.signal(second?.taskId ?? '', 'stop', null)
+      expect(await it.result(receipt)).toBeNull()
+      expect(events).toContain('serve 2')
+    })
+
+    test('are done without a child whose others were stopped, and start it when they complete after all', async () => {
+      const waits = defineTask({ type: 'waits', input: z.undefined() }, (ctx) => ctx.waitForSignal('go'))
+      const last = defineTask({ type: 'last', input: z.undefined() }, () => 'came')
+      const define = <const T extends string>(type: T, endsWith: 'children' | 'cancel') =>
+        defineSupervisor({
+          type,
+          input: z.undefined(),
+          endsWith,
+          children: { first: { task: waits }, last: { task: last, after: ['first'] } },
+        })
+      const short = define('short', 'children')
+      const long = define('long', 'cancel')
+      await using it = await createTestRuntime({ tasks: [short, long, waits, last] })
+      const { runtime } = it
+      const { supervisors } = runtime
+      const done = await runtime.submit(short, undefined)
+      await it.until(done, 'waiting')
+      expect((await runtime.explain(done))?.summary).toBe(
+        "waits for the moment for child 'last' to start, once 'first' has completed or its supervised children (one_for_one, at most 5 restarts in 60000 ms)",
+      )
+      await supervisors.stop(done, 'first')
+      expect(await it.result(done)).toBeNull()
+      expect((await supervisors.which(done)).children).toHaveLength(1)
+      expect(await runtime.replay(done, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+
+      const open = await runtime.submit(long, undefined)
+      await it.until(open, 'waiting')
+      await supervisors.stop(open, 'first')
+      const { taskId } = await supervisors.restart(open, 'first')
+      await runtime.signal(taskId, 'go', null)
+      await it.settle()
+      expect((await supervisors.which(open)).children.map(({ id, state }) => `${id} ${state}`)).toEqual([
+        'first completed',
+        'last completed',
+      ])
+      await runtime.cancel(open)
+    })
+
+    test.each([
+      [{ b: { task: read, after: ['c'] }, c: { task: read } }, "child 'b' after"],
+      [{ b: { task: read, after: ['b'] } }, 'and there are none'],
+      [{ one: { task: read }, b: { task: read, after: ['on'] } }, 'did you mean one?'],
+      [{ a: { task: read }, b: { task: read, after: { a: 'done' } } }, "child 'b' after"],
+      [{ a: { task: read }, b: { task: read, after: ['a', 'a'] } }, "child 'b' after"],
+      [{ a: { task: read, restart: 'permanent' }, b: { task: read, after: ['a'] } }, "{ a: 'ready' }"],
+    ])('refuse an order that cannot be: %o', (children, named) => {
+      const define = () => defineSupervisor({ type: 'x', input: z.undefined(), children: children as never })
+      expect(define).toThrow(named)
+    })
   })
 
   test('14.2 have children that come and go', async () => {

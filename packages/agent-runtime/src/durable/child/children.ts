@@ -10,6 +10,7 @@ import {
   type Rules,
   RuntimeError,
   show,
+  type Sibling,
   type Submission,
 } from '@ku0/agent-runtime-core'
 import type { SubmitItem, SubmitOptions } from '../../api/submissions.ts'
@@ -66,22 +67,29 @@ export function callChild(
   )
 }
 
-/** A child of a supervisor, a pipeline or a marketplace, under a key of the runtime's own. */
+/**
+ * A child of a supervisor, a pipeline or a marketplace, under a key of the runtime's own. `after`: children of a supervisor that have to be as far;
+ * throws {@link NotYet} while they are not.
+ */
 export function superviseChild(
   caller: ChildCaller,
   key: string,
   task: unknown,
   input: unknown,
   options: unknown,
+  after: readonly Sibling[] = [],
 ): Promise<unknown> {
   return begin<unknown>(
     'spawn',
     caller,
     [key, task, input, options],
     (answer, child) => answer.resolve(child),
-    key,
+    { key, after },
   )
 }
+
+/** A child cannot start yet: another one is not as far. Nothing was stored. */
+export class NotYet extends Error {}
 
 /** Called once the child exists. */
 type Spawned<T> = (answer: Answer<T>, child: Child) => void
@@ -91,12 +99,12 @@ function begin<T>(
   { pass, scope, callee, submission }: ChildCaller,
   [key, task, input, given]: readonly unknown[],
   spawned: Spawned<T>,
-  /** The key, if it is one of the runtime's own. */
-  own?: string,
+  /** Of a child under a key of the runtime's own. */
+  own?: { readonly key: string; readonly after: readonly Sibling[] },
 ): Promise<T> {
   try {
     if (scope.closedBy !== undefined) throw scope.closedBy
-    if (own === undefined || key !== own) checkKey(key, name)
+    if (own === undefined || key !== own.key) checkKey(key, name)
     const { options, policy, whenFull } = readOptions(`${name} '${key}'`, given)
     const lane = options.lane ?? pass.attempt.claim.lane
     const item = { task, input, options: { ...options, lane } } as SubmitItem
@@ -113,7 +121,19 @@ function begin<T>(
       return answer.promise
     }
     const spawn = new Spawn<T>(
-      { name, pass, scope, key, position, resultAt, policy, whenFull, item, parent: submission },
+      {
+        name,
+        pass,
+        scope,
+        key,
+        position,
+        resultAt,
+        policy,
+        whenFull,
+        item,
+        parent: submission,
+        after: own?.after ?? [],
+      },
       answer,
       spawned,
     )
@@ -181,6 +201,7 @@ interface SpawnFacts {
   readonly item: SubmitItem
   /** The submission of the parent. */
   readonly parent: SubmissionData
+  readonly after: readonly Sibling[]
 }
 
 /**
@@ -259,7 +280,7 @@ class Spawn<T> implements Start, Member, Seeker {
 
   #hand(prepared: Submission): void {
     if (this.#ended) return
-    const { pass, scope, key, position, policy, parent } = this.#it
+    const { pass, scope, key, position, policy, parent, after } = this.#it
     if (scope.closedBy !== undefined) return this.refuse()
     const { leaseId } = pass.attempt.claim
     this.#prepared = prepared
@@ -283,6 +304,7 @@ class Spawn<T> implements Start, Member, Seeker {
       submission,
       ...retryOf,
       ...inLine,
+      ...(after.length === 0 ? {} : { after }),
     } as const
     pass.attempt.lease.write(spawn).then(
       (outcome) => this.#answered(outcome),
@@ -306,6 +328,7 @@ class Spawn<T> implements Start, Member, Seeker {
 
   #refusal(outcome: Exclude<Taken<'spawn'>, { as: 'spawned' | 'no_room' }>): unknown {
     const { pass, key } = this.#it
+    if (outcome.as === 'not_yet') return new NotYet()
     if (outcome.as === 'full') {
       const { maxChildren } = pass.attempt.parts.config
       const message = `child '${key}': a task has at most maxChildren ${maxChildren} children that have not ended`

@@ -1,5 +1,7 @@
 import {
+  afterKey,
   type ChildRestart,
+  type Sibling,
   SUPERVISOR_NAME,
   supervisedKey,
   supervisorKey,
@@ -12,7 +14,7 @@ import type { HostParts } from '../host.ts'
 import { refused } from '../pass/answer.ts'
 import { guarded } from '../pass/guarded.ts'
 import { awaitRecord } from '../wait/wait-calls.ts'
-import { type ChildCaller, superviseChild } from './children.ts'
+import { type ChildCaller, NotYet, superviseChild } from './children.ts'
 
 /** A child that a supervisor begins with. */
 export interface FirstChild {
@@ -21,11 +23,14 @@ export interface FirstChild {
   readonly task: TaskType
   readonly input: unknown
   readonly options: Omit<SpawnOptions, 'taskId' | 'onParentEnd' | 'whenFull'>
+  /** Others that have to be as far before it starts. */
+  readonly after: readonly Sibling[]
 }
 
 /**
  * The task becomes a supervisor: its wait is opened before it has a child, so that none is ever without one; then it starts its children in
- * order, and waits without a slot. What follows is up to the store. Returns those children once none is left. Source: `docs/semantics.md 14.2`.
+ * order, and waits without a slot. A child that comes after others starts when the store says that they are as far. What follows is up to the
+ * store. Returns the children that were started, once none is left. Source: `docs/semantics.md 14.2`.
  */
 export async function supervise(
   caller: ChildCaller,
@@ -46,12 +51,59 @@ export async function supervise(
     await pass.gate.during(() => guarded(scope, () => lease.write(open)))
   }
   const started = new Map<string, ChildTask>()
-  for (const { id, restart, task, input, options } of children) {
-    const child = await superviseChild(caller, supervisedKey({ id, restart }), task, input, options)
-    started.set(id, child as ChildTask)
+  const failed = Promise.withResolvers<never>()
+  for (const child of children) {
+    const { id, restart, task, input, options, after } = child
+    const own = supervisedKey({ id, restart })
+    if (after.length === 0)
+      started.set(id, (await superviseChild(caller, own, task, input, options)) as ChildTask)
+    else
+      startAfter(caller, own, child).then(
+        (later) => started.set(id, later),
+        (error: unknown) => failed.reject(error),
+      )
   }
-  await untilDone(caller, key)
-  return started
+  // What is not started by then never will be.
+  await Promise.race([untilDone(caller, key), failed.promise])
+  return new Map(
+    children.flatMap(({ id }) => {
+      const child = started.get(id)
+      return child === undefined ? [] : [[id, child] as const]
+    }),
+  )
+}
+
+/** Its place among the children is that of the definition, whenever it starts. */
+async function startAfter(
+  caller: ChildCaller,
+  key: string,
+  { id, task, input, options, after }: FirstChild,
+): Promise<ChildTask> {
+  const { pass, scope } = caller
+  const position = pass.placeIn(scope)
+  for (let nth = 0; ; nth += 1) {
+    if (!pass.memos.children.has(key)) await siblings(caller, afterKey(nth, id, after), position)
+    pass.giveBack(key, position)
+    try {
+      return (await superviseChild(caller, key, task, input, options, after)) as ChildTask
+    } catch (error) {
+      // One of them was started again from outside, after the wait for it was over.
+      if (!(error instanceof NotYet)) throw error
+    }
+  }
+}
+
+/** Waits for those before a child. A history in which that never came to an end goes on without it. */
+function siblings({ pass, scope }: ChildCaller, key: string, position: number): Promise<void> {
+  const memo = pass.waitMemo(key)
+  if (memo === undefined && pass.attempt.replay !== undefined) return new Promise(() => undefined)
+  return awaitRecord(
+    pass,
+    scope,
+    { key, memo },
+    () => undefined,
+    () => ({ ...waitFor(key), position }),
+  )
 }
 
 /** The outputs of the children that completed, by id. Source: `docs/semantics.md 14.2`. */

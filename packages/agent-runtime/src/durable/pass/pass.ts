@@ -72,6 +72,8 @@ export class Pass {
   readonly rooms = new Rooms(this)
   readonly output = new Output(this)
   readonly stage = new Stage(this)
+  /** The answer to `ctx.ready`, once it was called. */
+  isReady: Promise<void> | undefined
   /** The scope in which each child of this pass was spawned, by key. */
   readonly children = new Map<string, Scope>()
   readonly #used = new Map<string, Place>()

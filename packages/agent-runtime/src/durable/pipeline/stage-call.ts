@@ -9,7 +9,8 @@ import { Stir, topicOf } from './stir.ts'
 /** What the store has answered: the call is done, it has to wait, or the lease is lost. */
 export type Tried<T> =
   | { readonly as: 'done'; readonly value: T }
-  | { readonly as: 'wait' }
+  /** `wait`: for this, and not for what its facts say. */
+  | { readonly as: 'wait'; readonly wait?: StageWait }
   | { readonly as: 'lost' }
 
 /** A call of a stage on its pipeline. */
@@ -21,12 +22,15 @@ export interface StageCallFacts<T> {
   readonly wait: StageWait
   /** The task of the pipeline, once it is known. */
   readonly pipeline: () => string | undefined
+  /** How long this pass took to come here through what the history had answered. */
+  readonly wayBackMs: number
   readonly attempt: () => Promise<Tried<T>>
 }
 
 /**
  * A call of a stage that no memo answers. If it has to wait, it keeps its slot for a moment, because in a pipeline that flows what it waits
- * for comes at once. Then it is a wait of the task, which holds no slot. Source: `docs/semantics.md 13.2`.
+ * for comes at once; and for as long as a wait would cost, which is two commits and the way back through the handler. So it never costs more than
+ * twice the cheaper of the two. Then it is a wait of the task, which holds no slot. Source: `docs/semantics.md 13.2`.
  */
 export class StageCall<T> implements Start, Member {
   readonly answer: Answer<T>
@@ -35,15 +39,17 @@ export class StageCall<T> implements Start, Member {
   readonly #it: StageCallFacts<T>
   #counted = false
   #ended = false
-  /** Until when it keeps its slot, by the monotonic clock. */
-  #keepsSlotUntil = 0
+  /** Until when it keeps its slot, by the monotonic clock; undefined until it has to wait. */
+  #keepsSlotUntil: number | undefined
   #waits = 0
+  #awaited: StageWait
 
   constructor(pass: Pass, scope: Scope, it: StageCallFacts<T>) {
     this.answer = new Answer<T>(scope, it.name, it.key)
     this.#pass = pass
     this.#scope = scope
     this.#it = it
+    this.#awaited = it.wait
   }
 
   begin(): Promise<T> {
@@ -58,7 +64,7 @@ export class StageCall<T> implements Start, Member {
     this.#pass.begun()
     this.#pass.gate.begin()
     this.#counted = true
-    this.#keepsSlotUntil = this.#monotonic() + KEEPS_SLOT_MS
+    this.#keepsSlotUntil = undefined
     this.#try()
   }
 
@@ -74,13 +80,14 @@ export class StageCall<T> implements Start, Member {
   }
 
   #try(): void {
+    const askedAt = this.#monotonic()
     this.#it.attempt().then(
-      (tried) => this.#heard(tried),
+      (tried) => this.#heard(tried, askedAt),
       (error: unknown) => this.#fail(error),
     )
   }
 
-  #heard(tried: Tried<T>): void {
+  #heard(tried: Tried<T>, askedAt: number): void {
     if (this.#ended) return
     if (this.#scope.closedBy !== undefined || tried.as === 'lost') return this.refuse()
     if (tried.as === 'done') {
@@ -88,14 +95,18 @@ export class StageCall<T> implements Start, Member {
       if (!this.#leave()) this.answer.resolve(tried.value)
       return
     }
-    const leftMs = this.#keepsSlotUntil - this.#monotonic()
+    this.#awaited = tried.wait ?? this.#it.wait
+    const now = this.#monotonic()
+    const costMs = this.#it.wayBackMs + 2 * (now - askedAt)
+    this.#keepsSlotUntil ??= now + Math.min(Math.max(costMs, KEEPS_SLOT_MS), MOST_KEPT_MS)
+    const leftMs = this.#keepsSlotUntil - now
     if (leftMs <= 0 || this.#pass.attempt.yieldAsked) this.#wait()
     else this.#listen(leftMs)
   }
 
   /** What came between the question and this is missed: then the wait that follows finds it. */
   #listen(leftMs: number): void {
-    const { wait } = this.#it
+    const wait = this.#awaited
     const pipeline = this.#it.pipeline()
     if (pipeline === undefined) return this.#wait()
     const types = wait.for === 'events' ? wait.types : [wait.type]
@@ -115,7 +126,8 @@ export class StageCall<T> implements Start, Member {
   #wait(): void {
     // The handler had to stop while the call kept its slot.
     if (this.#scope.closedBy !== undefined) return this.refuse()
-    const { wait, position } = this.#it
+    const { position } = this.#it
+    const wait = this.#awaited
     this.#counted = false
     this.#pass.waits.add({
       request: {
@@ -157,3 +169,5 @@ export class StageCall<T> implements Start, Member {
 
 /** How long a stage keeps its slot for events, or for room, that may come at once. */
 const KEEPS_SLOT_MS = 50
+/** The longest that it keeps it, however long the way back was. */
+const MOST_KEPT_MS = 1_000

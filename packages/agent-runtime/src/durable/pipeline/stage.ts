@@ -1,9 +1,12 @@
 import {
   assertOptions,
+  instead,
   invalid,
   isName,
   isRecord,
   keyHash,
+  type LogRange,
+  type OutputChunk,
   parseJson,
   type PipelineRecord,
   publicationKey,
@@ -18,12 +21,14 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Schemas } from '../../api/exchange.ts'
 import type { PipelineEvent, PublishOptions, ReceiveOptions } from '../../api/pipelines.ts'
+import type { Schema } from '../../api/schema.ts'
 import { isSchema } from '../../terms/schema.ts'
 import { assertPublished, readEvent, unauthorized } from '../../terms/pipeline-events.ts'
 import { refused } from '../pass/answer.ts'
 import type { Callee, Pass } from '../pass/pass.ts'
 import type { Scope } from '../pass/scope.ts'
 import { inputHashOf } from '../step/idempotency.ts'
+import { countOf, Received } from './received.ts'
 import { StageCall, type StageCallFacts, type Tried } from './stage-call.ts'
 import { Stir, topicOf } from './stir.ts'
 
@@ -43,6 +48,9 @@ export class Stage {
   #pipeline: string | undefined
   /** Publications go one after the other, so that their order in the log is that of their calls. */
   #published: Promise<unknown> = Promise.resolve()
+  /** When its first call came, and when its last call was answered by the history; by the monotonic clock. */
+  #beganAt: number | undefined
+  #replayedAt: number | undefined
 
   constructor(pass: Pass) {
     this.#pass = pass
@@ -57,31 +65,66 @@ export class Stage {
   ): Promise<void> {
     try {
       if (scope.closedBy !== undefined) throw scope.closedBy
+      this.#beganAt ??= this.#monotonic()
       if (!isName(type))
         throw invalid(`publish: a type is a string of 1 to 255 characters, not ${show(type)}`)
       if (!Array.isArray(items)) throw invalid(`publishAll '${type}': a list of events, not ${show(items)}`)
       assertOptions(`publish '${type}'`, options, publishRules)
-      const { digest } = pass.attempt.parts.environment
       const keys = keysOf(type, items as readonly unknown[], options ?? {})
-      const parts = inParts(items as readonly unknown[])
-      const calls = parts.map((part, at) => {
-        const own = keys?.slice(at * MAX_PUBLISHED, (at + 1) * MAX_PUBLISHED)
-        const keyHashes = own?.map((it) => keyHash(digest, it))
-        const named = own === undefined ? part : { keys: own, part }
-        const hash = inputHashOf(digest, type, named).slice(0, HASH_LENGTH)
-        const key = publicationKey(type, hash, this.#nth(publicationKey(type, hash, 0)))
-        const { position, memo } = pass.use({ key, as: 'step', scope, callee })
-        if (memo !== undefined) return this.#replayed(scope, memo)
-        const { maxPayloadBytes: maxBytes } = pass.attempt.parts.config
-        const events = part.map((data) =>
-          pass.attempt.parts.values.encode(data, { what: `an event '${type}'`, maxBytes }),
-        )
-        return () => this.#send(scope, { key, position, type, part, events, keyHashes })
-      })
-      return this.#inOrder(scope, calls)
+      const all = (items as readonly unknown[]).map((data, at) => ({ type, data, key: keys?.[at] }))
+      const named = (part: readonly ToPublish[]) => {
+        const own = part.map(({ data }) => data)
+        return keys === undefined ? own : { keys: part.map(({ key }) => key), part: own }
+      }
+      return this.#publishParts({ pass, scope, callee }, type, all, named)
     } catch (error) {
       return refused(scope, 'publication', type, error)
     }
+  }
+
+  /** `ctx.publishAll` with events of several types. Source: `docs/semantics.md 13.2`. */
+  publishMixed(caller: StageCaller, types: Schemas, items: unknown, options: unknown): Promise<void> {
+    const { scope } = caller
+    const names = Object.keys(types).toSorted().join(',')
+    try {
+      if (scope.closedBy !== undefined) throw scope.closedBy
+      this.#beganAt ??= this.#monotonic()
+      assertSchemas('publishAll', types)
+      if (options !== undefined)
+        throw invalid('publishAll: events of several types have no options; give each event its own key')
+      if (!Array.isArray(items)) throw invalid(`publishAll: a list of events, not ${show(items)}`)
+      const all = (items as readonly unknown[]).map((event) => toPublish(event, types))
+      // Without the schemas, which a later version may change.
+      const named = (part: readonly ToPublish[]) => part.map(({ type, data, key }) => ({ type, data, key }))
+      return this.#publishParts(caller, names, all, named)
+    } catch (error) {
+      return refused(scope, 'publication', names, error)
+    }
+  }
+
+  /** `of`: the types, for the keys of the steps. `named`: what the key of a part is made of. */
+  #publishParts(
+    { pass, scope, callee }: StageCaller,
+    of: string,
+    all: readonly ToPublish[],
+    named: (part: readonly ToPublish[]) => unknown,
+  ): Promise<void> {
+    const { digest } = pass.attempt.parts.environment
+    const calls = inParts(all).map((part) => {
+      const hash = inputHashOf(digest, of, named(part)).slice(0, HASH_LENGTH)
+      const key = publicationKey(of, hash, this.#nth(publicationKey(of, hash, 0)))
+      const { position, memo } = pass.use({ key, as: 'step', scope, callee })
+      if (memo !== undefined) return this.#replayed(scope, memo)
+      const { maxPayloadBytes: maxBytes } = pass.attempt.parts.config
+      const events = part.map(({ type, data }) =>
+        pass.attempt.parts.values.encode(data, { what: `an event '${type}'`, maxBytes }),
+      )
+      const keyHashes = part.some((it) => it.key !== undefined)
+        ? part.map((it) => (it.key === undefined ? null : keyHash(digest, it.key)))
+        : undefined
+      return () => this.#send(scope, { key, position, part, events, keyHashes })
+    })
+    return this.#inOrder(scope, calls)
   }
 
   /** `ctx.receive`. Source: `docs/semantics.md 13.2`. */
@@ -92,6 +135,7 @@ export class Stage {
   ): Promise<readonly PipelineEvent[]> {
     try {
       if (scope.closedBy !== undefined) throw scope.closedBy
+      this.#beganAt ??= this.#monotonic()
       const names = typesOf(types)
       assertOptions(`receive ${names.join(', ')}`, options, receiveRules)
       const { max = 100 } = (options ?? {}) as ReceiveOptions
@@ -102,7 +146,11 @@ export class Stage {
         parts.announce('step.replayed', claim.taskId, memo.seq, { key, position })
         scope.answered(memo.seq)
         const taken = parseJson(memo.result) as TakenEvents
-        return pass.gate.during(() => this.#read(taken, types))
+        return pass.gate.during(async () => {
+          const events = await this.#read(key, taken, types)
+          this.#replayedAt = this.#monotonic()
+          return events
+        })
       }
       const call = this.#call<readonly PipelineEvent[]>(scope, {
         name: 'receipt',
@@ -124,7 +172,7 @@ export class Stage {
           if (outcome.as === 'none') return { as: 'wait' }
           if (outcome.as !== 'received') throw refusalOf('receive', pass, outcome)
           this.#stir(taskId, 'room', names)
-          return { as: 'done', value: await this.#read(outcome, types) }
+          return { as: 'done', value: await this.#read(key, outcome, types) }
         },
       })
       return call.begin()
@@ -133,30 +181,32 @@ export class Stage {
     }
   }
 
-  #send(scope: Scope, { key, position, type, part, events, keyHashes }: Publication): Promise<void> {
+  #send(scope: Scope, { key, position, part, events, keyHashes }: Publication): Promise<void> {
     const { attempt } = this.#pass
+    const types = [...new Set(part.map(({ type }) => type))]
+    const [first = ''] = types
     const call = this.#call<void>(scope, {
       name: 'publication',
       key,
       position,
-      wait: { for: 'room', type },
+      wait: { for: 'room', type: first },
       attempt: async (): Promise<Tried<void>> => {
         const { taskId, type: pipeline } = await this.#standing()
-        for (const data of part) assertPublished(pipeline, type, data)
+        for (const { type, data, schema } of part) assertPublished(pipeline, type, data, schema)
         const { leaseId } = attempt.claim
         const outcome = await attempt.lease.write({
           kind: 'publish',
           leaseId,
           key,
           position,
-          type,
+          type: types.length === 1 ? first : part.map(({ type }) => type),
           events,
           ...(keyHashes === undefined ? {} : { keyHashes }),
         })
         if (outcome === undefined) return { as: 'lost' }
-        if (outcome.as === 'no_room') return { as: 'wait' }
+        if (outcome.as === 'no_room') return { as: 'wait', wait: { for: 'room', type: outcome.type } }
         if (outcome.as !== 'published') throw refusalOf('publish', this.#pass, outcome)
-        this.#stir(taskId, 'events', [type])
+        this.#stir(taskId, 'events', types)
         return { as: 'done', value: undefined }
       },
     })
@@ -167,6 +217,7 @@ export class Stage {
     const { claim, parts } = this.#pass.attempt
     parts.announce('step.replayed', claim.taskId, seq, { key, position })
     scope.answered(seq)
+    this.#replayedAt = this.#monotonic()
     return () => Promise.resolve()
   }
 
@@ -184,8 +235,13 @@ export class Stage {
     return done
   }
 
-  #call<T>(scope: Scope, facts: Omit<StageCallFacts<T>, 'pipeline'>): StageCall<T> {
-    return new StageCall<T>(this.#pass, scope, { ...facts, pipeline: () => this.#pipeline })
+  #call<T>(scope: Scope, facts: Omit<StageCallFacts<T>, 'pipeline' | 'wayBackMs'>): StageCall<T> {
+    const wayBackMs = (this.#replayedAt ?? 0) - (this.#beganAt ?? 0)
+    return new StageCall<T>(this.#pass, scope, { ...facts, pipeline: () => this.#pipeline, wayBackMs })
+  }
+
+  #monotonic(): number {
+    return this.#pass.attempt.parts.environment.clock.monotonic()
   }
 
   #stir(pipeline: string, of: 'events' | 'room', types: readonly string[]): void {
@@ -206,38 +262,42 @@ export class Stage {
     return record
   }
 
-  async #read({ ranges }: TakenEvents, types: unknown): Promise<readonly PipelineEvent[]> {
+  /** The events of a receipt. Those that an earlier pass in this process has read are not read again. */
+  async #read(receipt: string, { ranges }: TakenEvents, types: unknown): Promise<readonly PipelineEvent[]> {
+    if (ranges.length === 0) return []
     const given = isRecord(types) ? (types as Schemas) : undefined
-    const events: PipelineEvent[] = []
-    if (ranges.length === 0) return events
     const { taskId, type: pipeline } = await this.#standing()
-    const { store, values } = this.#pass.attempt.parts
-    const { taskId: own } = this.#pass.attempt.claim
-    for (let left = [...ranges]; left.length > 0;) {
-      const [first = 0] = left[0] ?? []
-      const [last = 0, count = 0] = left.at(-1) ?? []
-      const limit = Math.min(STRETCH, last + count - first)
-      const chunks = await store.read({ kind: 'pipelineEvents', taskId: own, after: first - 1, limit })
-      const read = chunks?.at(-1)?.seq
-      if (chunks === undefined || read === undefined)
+    const { claim, parts } = this.#pass.attempt
+    const received = Received.of(parts.store)
+    let chunks = received.find(claim.taskId, receipt, ranges)
+    if (chunks === undefined) {
+      chunks = await this.#fetch(ranges, taskId)
+      received.keep(claim.taskId, receipt, chunks)
+    }
+    return chunks.map((chunk) => readEvent(parts.values, pipeline, chunk, given))
+  }
+
+  async #fetch(ranges: readonly LogRange[], pipeline: string): Promise<readonly OutputChunk[]> {
+    const { claim, parts } = this.#pass.attempt
+    const chunks: OutputChunk[] = []
+    for (const part of inStretches(ranges)) {
+      const limit = countOf(part)
+      const [[first] = [0]] = part
+      const read = await parts.store.read({
+        kind: 'pipelineEvents',
+        taskId: claim.taskId,
+        after: first - 1,
+        limit,
+        ...(part.length === 1 ? {} : { ranges: part }),
+      })
+      if (read?.length !== limit)
         throw new RuntimeError(
           'store_corrupt',
-          `pipeline ${taskId} has no event ${first}, which was received`,
+          `pipeline ${pipeline} does not have all events from ${first} on that were received`,
         )
-      // Both are in order, so that each range is looked at once: those of a partition are many and short.
-      let at = 0
-      for (const chunk of chunks) {
-        let [from, many] = left[at] ?? [Number.POSITIVE_INFINITY, 0]
-        if (chunk.seq >= from + many) [from, many] = left[(at += 1)] ?? [Number.POSITIVE_INFINITY, 0]
-        if (chunk.seq >= from && chunk.seq < from + many)
-          events.push(readEvent(values, pipeline, chunk, given))
-      }
-      left = left.flatMap(([from, many]) => {
-        const gone = Math.max(0, read + 1 - from)
-        return gone >= many ? [] : [[from + gone, many - gone] as const]
-      })
+      for (const chunk of read) chunks.push(chunk)
     }
-    return events
+    return chunks
   }
 
   #nth(name: string): number {
@@ -250,10 +310,35 @@ export class Stage {
 interface Publication {
   readonly key: string
   readonly position: number
-  readonly type: string
-  readonly part: readonly unknown[]
+  readonly part: readonly ToPublish[]
   readonly events: readonly string[]
-  readonly keyHashes: readonly number[] | undefined
+  readonly keyHashes: readonly (number | null)[] | undefined
+}
+
+/** An event that a handler publishes. */
+interface ToPublish {
+  readonly type: string
+  readonly data: unknown
+  readonly key: string | undefined
+  /** Given with it, beside that of the definition. */
+  readonly schema?: Schema | undefined
+}
+
+/** An event of a list of several types. */
+function toPublish(event: unknown, types: Schemas): ToPublish {
+  const example = "such as { type: 'page', data: { url: '/' } }"
+  if (!isRecord(event) || !Object.hasOwn(event, 'data'))
+    throw invalid(`publishAll: an event is an object with type and data, ${example}, not ${show(event)}`)
+  const { type, data, key, ...others } = event
+  if (typeof type !== 'string' || !Object.hasOwn(types, type))
+    throw invalid(
+      `publishAll: an event of type ${show(type)} has no schema${instead(String(type), Object.keys(types))}`,
+    )
+  const [other] = Object.keys(others)
+  if (other !== undefined)
+    throw invalid(`publishAll '${type}': an event has type, data and key, not ${show(other)}`)
+  if (key !== undefined && !isName(key)) throw invalid(wrongKey(type, key))
+  return { type, data, key, schema: types[type] }
 }
 
 /** The keys of the events; undefined without one. */
@@ -266,8 +351,12 @@ function keysOf(
   return items.map((data) => {
     const made = typeof key === 'function' ? key(data) : key
     if (isName(made)) return made
-    throw invalid(`publish '${type}': a key is a string of 1 to 255 characters, not ${show(made)}`)
+    throw invalid(wrongKey(type, made))
   })
+}
+
+function wrongKey(type: string, key: unknown): string {
+  return `publish '${type}': a key is a string of 1 to 255 characters, not ${show(key)}`
 }
 
 function refusalOf(
@@ -288,19 +377,41 @@ function unknownStage({ attempt }: Pass): RuntimeError {
 }
 
 function typesOf(types: unknown): readonly string[] {
-  if (isRecord(types) && !Object.values(types).every(isSchema))
-    throw invalid(`receive: an object of schemas by type, such as { page: z.string() }, not ${show(types)}`)
+  if (isRecord(types)) assertSchemas('receive', types)
   const names = isRecord(types) ? Object.keys(types) : types
   if (!Array.isArray(names) || names.length === 0 || !names.every((name) => isName(name)))
     throw invalid(`receive: a list of one or more types of events, such as ['page'], not ${show(types)}`)
   return [...new Set(names as readonly string[])].toSorted()
 }
 
-function inParts(items: readonly unknown[]): readonly (readonly unknown[])[] {
-  const parts: (readonly unknown[])[] = []
+function assertSchemas(call: string, types: Readonly<Record<string, unknown>>): void {
+  if (!Object.values(types).every(isSchema))
+    throw invalid(`${call}: an object of schemas by type, such as { page: z.string() }, not ${show(types)}`)
+}
+
+function inParts<T>(items: readonly T[]): readonly (readonly T[])[] {
+  const parts: (readonly T[])[] = []
   for (let from = 0; from < items.length; from += MAX_PUBLISHED)
     parts.push(items.slice(from, from + MAX_PUBLISHED))
   return parts
+}
+
+/** Stretches of the log with `STRETCH` events each at the most. */
+function inStretches(ranges: readonly LogRange[]): readonly (readonly LogRange[])[] {
+  const stretches: LogRange[][] = []
+  let room = 0
+  for (const [from, many] of ranges)
+    for (let first = from; first < from + many;) {
+      if (room === 0) {
+        stretches.push([])
+        room = STRETCH
+      }
+      const count = Math.min(room, from + many - first)
+      stretches.at(-1)?.push([first, count])
+      first += count
+      room -= count
+    }
+  return stretches
 }
 
 const publishRules: Rules<PublishOptions> = {

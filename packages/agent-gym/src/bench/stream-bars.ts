@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createRuntime, definePipeline, defineTask } from '@ku0/agent-runtime'
+import { z } from 'zod'
+import { medianOf } from '../measure/statistics.ts'
+import { passLine, runtimeFor, stream } from './pass-line.ts'
+
+/** The promises of a pipeline that a machine can keep or not. Source: `docs/pipelines.md`, How fast it is. */
+export const streamBars = {
+  /** Events that go through three stages in a second, at the least. */
+  perSec: 5_000,
+  /** The memory with all events, divided by that with a fifth of them, at the most. */
+  growth: 1.25,
+  /** Until a stage has the first event, at the most; ms. */
+  startMs: 20,
+} as const
+
+/** What was measured. */
+export interface StreamFigures {
+  readonly perSec: number
+  /** The most memory that the process had, in MB: with a fifth of the events, and with all. */
+  readonly fifthMb: number
+  readonly allMb: number
+  /** Medians from the call of `publish` to the event in the handler: of a stage that holds its slot, and of one that waits without. */
+  readonly readyMs: number
+  readonly waitingMs: number
+}
+
+/** Streams a fifth of so many events, and then all of them; then one event at a time, `rounds` times each way. */
+export async function measureStreams(
+  events: number,
+  rounds: number,
+  signal: AbortSignal,
+): Promise<StreamFigures> {
+  const folder = mkdtempSync(join(tmpdir(), `gym-streams-${process.pid}-`))
+  try {
+    signal.throwIfAborted()
+    const fifth = await streamed(join(folder, 'fifth.db'), Math.ceil(events / 5))
+    signal.throwIfAborted()
+    const all = await streamed(join(folder, 'all.db'), events)
+    const readyMs = await firstEvents(join(folder, 'ready.db'), rounds, 20, signal)
+    const waitingMs = await firstEvents(join(folder, 'waiting.db'), rounds, 300, signal)
+    return { perSec: all.perSec, fifthMb: fifth.mb, allMb: all.mb, readyMs, waitingMs }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function streamed(file: string, events: number): Promise<{ perSec: number; mb: number }> {
+  const pipeline = passLine(1)
+  await using runtime = await runtimeFor(pipeline, file)
+  let most = 0
+  const look = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 20)
+  const began = performance.now()
+  try {
+    await stream(runtime, pipeline, events)
+  } finally {
+    clearInterval(look)
+  }
+  const perSec = (events * 1_000) / (performance.now() - began)
+  return { perSec, mb: Math.max(most, process.memoryUsage.rss()) / 1_048_576 }
+}
+
+/** `afterMs`: the stage before publishes so long after its start. A stage holds its slot for 50 ms. */
+async function firstEvents(
+  file: string,
+  rounds: number,
+  afterMs: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const took: number[] = []
+  const Moment = z.object({ at: z.number() })
+  const says = defineTask({ type: 'says', input: z.undefined() }, async (ctx) => {
+    const at = await ctx.step('when', async () => {
+      await new Promise((resolve) => setTimeout(resolve, afterMs))
+      return performance.now()
+    })
+    await ctx.publish('moment', { at })
+  })
+  const hears = defineTask({ type: 'hears', input: z.undefined() }, async (ctx) => {
+    for (;;) {
+      const [event] = await ctx.receive({ moment: Moment })
+      if (event === undefined) return
+      // A later pass gets it again.
+      if (took.length < round) took.push(performance.now() - event.data.at)
+    }
+  })
+  let round = 0
+  const pipeline = definePipeline({
+    name: 'moments',
+    stages: [
+      { name: 'says', task: says, publishes: { moment: Moment } },
+      { name: 'hears', task: hears, subscribes: ['moment'] },
+    ],
+  })
+  await using runtime = await createRuntime({
+    store: `sqlite:${file}`,
+    tasks: [pipeline, says, hears],
+    logger: false,
+    telemetry: false,
+  })
+  for (round = 1; round <= rounds; round += 1) {
+    signal.throwIfAborted()
+    await runtime.result(await runtime.submit(pipeline, undefined))
+  }
+  return medianOf(took) ?? Number.NaN
+}

@@ -1,0 +1,4 @@
+import { partitionCost } from '../bench/partition-cost.ts'
+import { runCost } from './run-cost.ts'
+
+await runCost(partitionCost)
