@@ -291,8 +291,8 @@ describe('supervisors', () => {
       [{ a: { task: read }, b: { task: read, after: ['a', 'a'] } }, "child 'b' after"],
       [{ a: { task: read, restart: 'permanent' }, b: { task: read, after: ['a'] } }, "{ a: 'ready' }"],
     ])('refuse an order that cannot be: %o', (children, named) => {
-      const wrong: object = { children }
-      const define = () => defineSupervisor({ type: 'x', input: z.undefined(), ...wrong } as never)
+      const wrong: unknown = { type: 'x', input: z.undefined(), children }
+      const define = () => defineSupervisor(wrong as never)
       expect(define).toThrow(named)
     })
   })
