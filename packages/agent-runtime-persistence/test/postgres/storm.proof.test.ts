@@ -1,0 +1,139 @@
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
+import type { Claim } from '@ku0/agent-runtime-core'
+import { Client } from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
+import { startPostgres } from '../../../agent-gym/src/place/postgres-server.ts'
+import { openStore, verifyStore } from '../../src/index.ts'
+import { ChildStore } from '../helpers/child-store.ts'
+import { CuttingProxy } from '../helpers/cutting-proxy.ts'
+
+const config = {
+  leaseTtlMs: 4_000,
+  heartbeatIntervalMs: 500,
+  presenceIntervalMs: 500,
+  presenceTtlMs: 3_000,
+  maxCrashes: 1_000,
+  queueDepthLimit: 10_000,
+  batchBackpressureThreshold: 10_000,
+}
+const processes = 3
+/** A fault comes each time that so many tasks have ended. */
+const tasksPerFault = 20
+
+interface Storm {
+  readonly seed: number
+  /** Whether processes learn of others' commits by notices, or have to look. */
+  readonly notices: boolean
+}
+
+const storms = draws<readonly Storm[]>(
+  [],
+  [{ seed: 1, notices: true }],
+  [1, 2, 3, 4, 5].flatMap((seed) => [
+    { seed, notices: true },
+    { seed, notices: false },
+  ]),
+)
+const tasks = draws(0, 120, 1_000)
+
+/** The server ends all connections of clients, as an administrator does. */
+async function endConnections(url: string): Promise<void> {
+  const client = new Client(url)
+  await client.connect()
+  await client.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+  )
+  await client.end()
+}
+
+const faults = ['terminate', 'restart', 'cut', 'silence', 'pause', 'kill'] as const
+
+test.each(storms)(
+  'D13 D14 D15 D16 J three processes under faults of all kinds end each task once: seed $seed, notices $notices',
+  { timeout: 600_000 },
+  async ({ seed, notices }) => {
+    const { random } = createVirtualEnvironment(seed)
+    const pick = (below: number) => Math.floor(random.next() * below)
+    const server = await startPostgres({ fsync: false })
+    onTestFinished(server.stop)
+    const url = `${server.url}?schema=storm${notices ? '' : '&pooler=transaction'}`
+    const store = await openStore(url, { config })
+    const proxies = await Promise.all(Array.from({ length: processes }, () => CuttingProxy.start(url)))
+    let opened = 0
+    const start = (slot: number) =>
+      ChildStore.open({
+        path: (proxies[slot] as CuttingProxy).url,
+        config,
+        worker: { workerId: `worker ${(opened += 1)}`, capacity: 4 },
+        settles: true,
+      })
+    const living = await Promise.all(proxies.map((_, slot) => start(slot)))
+    const all = [...living]
+
+    const counts = Object.fromEntries(faults.map((kind) => [kind, 0]))
+    /** What the last fault has left, and the next one mends. */
+    let mend: () => void = () => undefined
+    const strike = async () => {
+      mend()
+      mend = () => undefined
+      const slot = pick(processes)
+      const [child, proxy] = [living[slot] as ChildStore, proxies[slot] as CuttingProxy]
+      const kind = faults[pick(faults.length)] as (typeof faults)[number]
+      counts[kind] = (counts[kind] ?? 0) + 1
+      switch (kind) {
+        case 'terminate':
+          await endConnections(server.url)
+          break
+        case 'restart':
+          await server.restart()
+          break
+        case 'cut':
+          proxy.cutNext(pick(2) === 0 ? 'before the commit' : 'after the commit')
+          break
+        case 'silence': {
+          const held = proxy.hold({ side: 'server', commits: 1 })
+          mend = () => held.drop()
+          break
+        }
+        case 'pause':
+          child.signal('SIGSTOP')
+          mend = () => child.signal('SIGCONT')
+          break
+        case 'kill':
+          await child.kill()
+          all.push((living[slot] = await start(slot)))
+          break
+      }
+    }
+
+    const submitting = (async () => {
+      for (let n = 0; n < tasks; n += 1)
+        expect(
+          await store.write({
+            kind: 'submit',
+            tasks: [{ type: 'work', lane: 'normal', input: 'null', idempotencyKey: `task ${n}` }],
+          }),
+        ).toMatchObject([{ accepted: true, deduplicated: false }])
+    })()
+    const completed = async () => (await store.read({ kind: 'stats' })).totals.completed
+    for (let next = tasksPerFault; next < tasks; next += tasksPerFault) {
+      const isReached = async () => (await completed()) >= next
+      await expect.poll(isReached, { timeout: 60_000, interval: 50 }).toBe(true)
+      await strike()
+    }
+    mend()
+    await submitting
+    await expect.poll(completed, { timeout: 60_000, interval: 100 }).toBe(tasks)
+    expect((await store.read({ kind: 'stats' })).totals).toMatchObject({ submitted: tasks, failed: 0 })
+    expect(await Promise.all(living.map((child) => child.end()))).toEqual(living.map(() => 0))
+    await store.close()
+
+    const tokens = all.flatMap(({ claims }): readonly Claim[] => claims)
+    const distinct = new Set(tokens.map(({ taskId, fencingToken }) => `${taskId} ${fencingToken}`))
+    expect(distinct.size).toBe(tokens.length)
+    // Each task has one final event, and leases do not overlap: otherwise there are faults.
+    expect(await verifyStore(url)).toMatchObject({ faults: [], ok: true, tasks })
+    expect(Object.values(counts).filter((count) => count > 0).length).toBeGreaterThan(2)
+  },
+)
