@@ -114,6 +114,8 @@ function countDescriptors(): Record<string, number> | null {
 function targetOf(descriptor: string): string | undefined {
   try {
     const target = readlinkSync(`/proc/self/fd/${descriptor}`)
+    // The event loop opens it with the first file that is watched, and keeps it. A watch that is left shows among the handles.
+    if (target === 'anon_inode:inotify') return undefined
     return target.startsWith('/') ? basename(target) : target.replace(/:?\[.*$/, '')
   } catch {
     return undefined
