@@ -752,7 +752,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: '6.3 the retry of a parent starts its failed children from nothing',
     file: `${core}history/inherit.ts`,
-    edits: [["source.state !== 'failed' && source.state", "source.state !== 'rejected' && source.state"]],
+    edits: [
+      [
+        "return state === 'failed' || state === 'canceled'",
+        "return state === 'rejected' || state === 'canceled'",
+      ],
+    ],
     killedBy: ['packages/agent-runtime/test/durable/children.test.ts', 'retry repeats no step'],
   },
   {
@@ -955,12 +960,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: '13.2 a rejection makes what a stage received void',
     file: `${core}approval/approval.ts`,
-    edits: [
-      [
-        'key.startsWith(PATCH_KEY) || isPipelineMemo(key)',
-        'key.startsWith(PATCH_KEY) || key === isPipelineMemo.name',
-      ],
-    ],
+    edits: [['key === READY_KEY || isPipelineMemo(key)', 'key === READY_KEY || key === isPipelineMemo.name']],
     killedBy: ['packages/agent-runtime/test/pipeline/pipeline.test.ts', 'sent back by a reviewer'],
   },
   {
@@ -1069,8 +1069,8 @@ export const mutants: readonly Mutant[] = [
     file: `${runtime}durable/pipeline/stage-call.ts`,
     edits: [
       [
-        '    if (this.#scope.closedBy !== undefined) return this.refuse()\n    const { wait, position }',
-        '    const { wait, position }',
+        '    if (this.#scope.closedBy !== undefined) return this.refuse()\n    const { position } = this.#it\n    const wait',
+        '    const { position } = this.#it\n    const wait',
       ],
     ],
     killedBy: ['packages/agent-runtime/test/pipeline/pipeline.test.ts', 'keep their slot'],
