@@ -55,7 +55,7 @@ describe('pnpm sim', () => {
 
   test('--no-structures plays a life without supervisors, pipelines and ledgers', { timeout }, async () => {
     const { out } = await sim('--seed', '4', '--no-structures', '--no-trace')
-    expect(out).toMatch(/supervised restarts 0, escalations 0, streams 0, .+ entries 0/)
+    expect(out).toMatch(/supervised restarts 0, escalations 0, started anew 0, streams 0, .+ entries 0/)
     expect((await sim('--seed', '4', '--no-trace')).out).not.toContain(' entries 0')
     expect((await sim('--seeds', '1..2', '--no-structures')).err).toContain('are for one seed: add --seed N')
   })

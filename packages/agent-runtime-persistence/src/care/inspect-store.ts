@@ -9,7 +9,8 @@ import {
   StoreError,
 } from '@ku0/agent-runtime-core'
 import { parseStoreUrl } from '../store-url.ts'
-import { type Anchor, anchorPath, lookForAnchor } from '../sqlite/anchor.ts'
+import { anchorPath } from '../anchor-path.ts'
+import { type Anchor, lookForAnchor } from '../sqlite/anchor.ts'
 import { offsetIn } from '../sqlite/clock.ts'
 import { acceptedLosses, lossIn, describeLoss } from './data-loss.ts'
 import type { LossRecords } from './loss-records.ts'

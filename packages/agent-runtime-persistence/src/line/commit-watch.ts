@@ -1,7 +1,7 @@
 // oxlint-disable-next-line house/database-files -- it watches the anchor, which is no database, and opens nothing
 import { type FSWatcher, watch } from 'node:fs'
 import type { Clock } from '@ku0/agent-runtime-core'
-import { anchorPath } from '../sqlite/anchor.ts'
+import { anchorPath } from '../anchor-path.ts'
 
 interface CommitWatchParts {
   /** The database. */

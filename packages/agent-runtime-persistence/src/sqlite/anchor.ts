@@ -11,6 +11,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { StoreError } from '@ku0/agent-runtime-core'
+import { anchorPath } from '../anchor-path.ts'
 import type { Durability } from '../durability.ts'
 import { isFull } from './full-disk.ts'
 import { rightsAsOf } from './rights.ts'
@@ -30,11 +31,6 @@ export interface Anchor {
 /** The boot of a machine as the anchor names it. */
 export function bootWord(bootId: string): string {
   return bootId.replaceAll(/\s/g, '_').slice(0, 64)
-}
-
-/** Where the anchor of a database is. */
-export function anchorPath(path: string): string {
-  return `${path}-anchor`
 }
 
 /**

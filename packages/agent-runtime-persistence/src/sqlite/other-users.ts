@@ -1,7 +1,7 @@
 import { type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StoreError } from '@ku0/agent-runtime-core'
-import { anchorPath } from './anchor.ts'
+import { anchorPath } from '../anchor-path.ts'
 
 /**
  * SQLite makes a log and its index beside a database that nobody has open, also to read it, and whoever may only read it cannot remove

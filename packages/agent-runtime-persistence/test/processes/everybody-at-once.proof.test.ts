@@ -28,10 +28,8 @@ test(
       return child
     }
     const [dead, asleep] = [await holder('dead'), await holder('asleep')]
-    const start = (part: Part, count: number) => {
-      const end = String(Date.now() + seconds * 1_000)
-      return Array.from({ length: count }, () => new Program('at-once.ts', path, part, end))
-    }
+    const start = (part: Part, count: number) =>
+      Array.from({ length: count }, () => new Program('at-once.ts', path, part, String(seconds * 1_000)))
     const workers = start('work', 4)
     for (const worker of workers) await worker.said('{"ready"')
     const others = [...start('submit', 4), ...start('back-up', 1), ...start('verify', 1)]
