@@ -101,7 +101,8 @@ test('D20 a fail-over that loses nothing: calls that come meanwhile wait until t
   const during = submit(store, 'during')
   await expect.poll(() => pair.address.connections - connections, { timeout: 10_000 }).toBeGreaterThan(10)
   // It tries less and less often, and leaves no connection open there.
-  expect(performance.now() - since).toBeGreaterThan(500)
+  // The pauses alone take more than a second.
+  expect(performance.now() - since).toBeGreaterThan(1_000)
   expect(await pair.connections()).toBeLessThanOrEqual(3)
   await pair.promote()
   expect(await during).toMatchObject(accepted)
