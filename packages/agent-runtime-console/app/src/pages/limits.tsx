@@ -7,7 +7,7 @@ import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { Confirmed, useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
-import { Dialog } from '../ui/dialog.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { amount, count, duration, many, shortId } from '../ui/format.ts'
 import { When } from '../ui/now.tsx'
@@ -127,35 +127,28 @@ function BudgetAnswer({ budget: { taskId, asks, limits } }: { readonly budget: B
         <p>They fail with the kind budget_exceeded.</p>
       </Confirmed>
       {isOpen ? (
-        <Dialog title="Let the tasks go on" onClose={() => setOpen(false)}>
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              void act(goOn).then((isDone) => isDone && setOpen(false))
-            }}
-          >
-            <label className="field">
-              <span>
-                Raise the limit of {field} ({limits[field] === undefined ? 'none' : amount(limits[field])}) by
-              </span>
-              <input
-                inputMode="decimal"
-                pattern="[0-9.]*"
-                placeholder="0"
-                value={raise}
-                onChange={({ target }) => setRaise(target.value)}
-              />
-            </label>
-            <div className="row end">
-              <button type="button" onClick={() => setOpen(false)}>
-                Close
-              </button>
-              <button type="submit" className="primary" disabled={isBusy}>
-                Go on
-              </button>
-            </div>
-          </form>
-        </Dialog>
+        <FormDialog
+          title="Let the tasks go on"
+          submit="Go on"
+          isDisabled={isBusy}
+          onClose={() => setOpen(false)}
+          onSubmit={() => {
+            void act(goOn).then((isDone) => isDone && setOpen(false))
+          }}
+        >
+          <label className="field">
+            <span>
+              Raise the limit of {field} ({limits[field] === undefined ? 'none' : amount(limits[field])}) by
+            </span>
+            <input
+              inputMode="decimal"
+              pattern="[0-9.]*"
+              placeholder="0"
+              value={raise}
+              onChange={({ target }) => setRaise(target.value)}
+            />
+          </label>
+        </FormDialog>
       ) : null}
     </div>
   )

@@ -7,7 +7,7 @@ import { api } from '../server/session.ts'
 import { useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
 import { Copy, curl } from '../ui/copy.tsx'
-import { Dialog } from '../ui/dialog.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { count, duration } from '../ui/format.ts'
 import { When } from '../ui/now.tsx'
@@ -151,43 +151,36 @@ function PauseButton() {
         Pause…
       </button>
       {isOpen ? (
-        <Dialog title="Start no more tasks of" onClose={() => setOpen(false)}>
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              void act(pause).then((isDone) => isDone && setOpen(false))
-            }}
-          >
-            <label className="field">
-              <span>Task types, separated by commas</span>
-              <input autoFocus value={types} onChange={({ target }) => setTypes(target.value)} />
-            </label>
-            <fieldset className="choice">
-              <legend>Lanes</legend>
-              {lanes.map((lane) => (
-                <label key={lane} className="check">
-                  <input
-                    type="checkbox"
-                    checked={chosen.includes(lane)}
-                    onChange={({ target }) =>
-                      setChosen(target.checked ? [...chosen, lane] : chosen.filter((it) => it !== lane))
-                    }
-                  />{' '}
-                  {lane}
-                </label>
-              ))}
-            </fieldset>
-            <p className="faint">Tasks that run go on. Those that are submitted meanwhile are queued.</p>
-            <div className="row end">
-              <button type="button" onClick={() => setOpen(false)}>
-                Close
-              </button>
-              <button type="submit" className="primary" disabled={isBusy || isNothing}>
-                Pause
-              </button>
-            </div>
-          </form>
-        </Dialog>
+        <FormDialog
+          title="Start no more tasks of"
+          submit="Pause"
+          isDisabled={isBusy || isNothing}
+          onClose={() => setOpen(false)}
+          onSubmit={() => {
+            void act(pause).then((isDone) => isDone && setOpen(false))
+          }}
+        >
+          <label className="field">
+            <span>Task types, separated by commas</span>
+            <input autoFocus value={types} onChange={({ target }) => setTypes(target.value)} />
+          </label>
+          <fieldset className="choice">
+            <legend>Lanes</legend>
+            {lanes.map((lane) => (
+              <label key={lane} className="check">
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(lane)}
+                  onChange={({ target }) =>
+                    setChosen(target.checked ? [...chosen, lane] : chosen.filter((it) => it !== lane))
+                  }
+                />{' '}
+                {lane}
+              </label>
+            ))}
+          </fieldset>
+          <p className="faint">Tasks that run go on. Those that are submitted meanwhile are queued.</p>
+        </FormDialog>
       ) : null}
     </>
   )

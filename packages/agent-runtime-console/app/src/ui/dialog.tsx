@@ -29,3 +29,41 @@ export function Dialog({
     </dialog>
   )
 }
+
+/** A dialog that asks for something. `submit` is what its button says; the form asks the browser first whether it is filled in. */
+export function FormDialog({
+  title,
+  submit,
+  isDisabled = false,
+  onSubmit,
+  onClose,
+  children,
+}: {
+  readonly title: string
+  readonly submit: string
+  readonly isDisabled?: boolean
+  readonly onSubmit: () => void
+  readonly onClose: () => void
+  readonly children: ReactNode
+}) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          onSubmit()
+        }}
+      >
+        {children}
+        <div className="row end">
+          <button type="button" onClick={onClose}>
+            Close
+          </button>
+          <button type="submit" className="primary" disabled={isDisabled}>
+            {submit}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
+import { ArrowHead } from '../../ui/arrow-head.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { count } from '../../ui/format.ts'
 import { State } from '../../ui/state.tsx'
@@ -51,19 +52,7 @@ export function GraphCard({ details: { task } }: { readonly details: TaskDetails
         <div className="drawn-area" style={{ width, height }}>
           <svg width={width} height={height} aria-hidden="true">
             <defs>
-              <marker
-                id="node-arrow"
-                className="arrow"
-                viewBox="0 0 8 8"
-                refX="7"
-                refY="4"
-                markerWidth="8"
-                markerHeight="8"
-                markerUnits="userSpaceOnUse"
-                orient="auto"
-              >
-                <path d="M 0 0 L 8 4 L 0 8 z" />
-              </marker>
+              <ArrowHead id="node-arrow" look="arrow" />
             </defs>
             {places.flatMap((to) =>
               to.node.after.flatMap((name) => {

@@ -1,6 +1,7 @@
 import type { PipelineRecord, StageRecord } from '@ku0/agent-runtime-core'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
+import { ArrowHead } from '../../ui/arrow-head.tsx'
 import { count } from '../../ui/format.ts'
 import { State } from '../../ui/state.tsx'
 import { type Edge, edgesOf, layout } from './layout.ts'
@@ -18,20 +19,7 @@ export function DrawnPipeline({ pipeline }: { readonly pipeline: PipelineRecord 
           <svg width={width} height={height} aria-hidden="true">
             <defs>
               {['arrow', 'arrow-full'].map((id) => (
-                <marker
-                  key={id}
-                  id={id}
-                  className={id}
-                  viewBox="0 0 8 8"
-                  refX="7"
-                  refY="4"
-                  markerWidth="8"
-                  markerHeight="8"
-                  markerUnits="userSpaceOnUse"
-                  orient="auto"
-                >
-                  <path d="M 0 0 L 8 4 L 0 8 z" />
-                </marker>
+                <ArrowHead key={id} id={id} />
               ))}
             </defs>
             {arrows.map(({ edge, path }) => (

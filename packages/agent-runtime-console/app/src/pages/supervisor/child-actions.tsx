@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react'
 import { useMayOperate } from '../../server/info.ts'
 import { api } from '../../server/session.ts'
 import { Confirmed, useAct } from '../../ui/act.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { JsonField, parsed } from '../../ui/json-field.tsx'
 
 type Child = SupervisorRecord['children'][number]
@@ -94,52 +94,45 @@ export function StartChild({
         Start a child…<span className="hidden"> of {name}</span>
       </button>
       {isOpen ? (
-        <Dialog title={`Start one more child of ${name}`} onClose={() => setOpen(false)}>
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              if (input.isGood) void act(start).then((isDone) => isDone && setOpen(false))
-            }}
-          >
-            <label className="field">
-              <span>Its name among the children</span>
-              <input required autoFocus value={id} onChange={({ target }) => setId(target.value)} />
-            </label>
-            <label className="field">
-              <span>Task type</span>
-              <input required value={type} onChange={({ target }) => setType(target.value)} />
-            </label>
-            <label className="field">
-              <span>When it starts again</span>
-              <select
-                value={restart}
-                onChange={({ target }) =>
-                  setRestart(restarts.find(([it]) => it === target.value)?.[0] ?? 'transient')
-                }
-              >
-                {restarts.map(([it, when]) => (
-                  <option key={it} value={it}>
-                    {it}: {when}
-                  </option>
-                ))}
-              </select>
-            </label>
-            <JsonField
-              label="Input, as JSON; empty for null"
-              text={text}
-              onChange={setText}
-              isGood={input.isGood}
-            />
-            <div className="row end">
-              <button type="button" onClick={() => setOpen(false)}>
-                Close
-              </button>
-              <button type="submit" className="primary" disabled={isBusy || !input.isGood}>
-                Start
-              </button>
-            </div>
-          </form>
-        </Dialog>
+        <FormDialog
+          title={`Start one more child of ${name}`}
+          submit="Start"
+          isDisabled={isBusy || !input.isGood}
+          onClose={() => setOpen(false)}
+          onSubmit={() => {
+            if (input.isGood) void act(start).then((isDone) => isDone && setOpen(false))
+          }}
+        >
+          <label className="field">
+            <span>Its name among the children</span>
+            <input required autoFocus value={id} onChange={({ target }) => setId(target.value)} />
+          </label>
+          <label className="field">
+            <span>Task type</span>
+            <input required value={type} onChange={({ target }) => setType(target.value)} />
+          </label>
+          <label className="field">
+            <span>When it starts again</span>
+            <select
+              value={restart}
+              onChange={({ target }) =>
+                setRestart(restarts.find(([it]) => it === target.value)?.[0] ?? 'transient')
+              }
+            >
+              {restarts.map(([it, when]) => (
+                <option key={it} value={it}>
+                  {it}: {when}
+                </option>
+              ))}
+            </select>
+          </label>
+          <JsonField
+            label="Input, as JSON; empty for null"
+            text={text}
+            onChange={setText}
+            isGood={input.isGood}
+          />
+        </FormDialog>
       ) : null}
     </>
   )

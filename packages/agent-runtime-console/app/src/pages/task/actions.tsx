@@ -5,7 +5,7 @@ import { ask } from '../../server/ask.ts'
 import { useInfo, useMayOperate } from '../../server/info.ts'
 import { api } from '../../server/session.ts'
 import { Confirmed, useAct } from '../../ui/act.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { JsonField, parsed } from '../../ui/json-field.tsx'
 
 /** What can be done with a task in its state. */
@@ -118,33 +118,26 @@ function SignalButton({ details: { task } }: { readonly details: TaskDetails }) 
         Signal
       </button>
       {isOpen ? (
-        <Dialog title="Send a signal" onClose={() => setOpen(false)}>
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              if (value.isGood) void act(send).then((isDone) => isDone && setOpen(false))
-            }}
-          >
-            <label className="field">
-              <span>Name</span>
-              <input required autoFocus value={name} onChange={({ target }) => setName(target.value)} />
-            </label>
-            <JsonField
-              label="Value, as JSON; empty for none"
-              text={text}
-              onChange={setText}
-              isGood={value.isGood}
-            />
-            <div className="row end">
-              <button type="button" onClick={() => setOpen(false)}>
-                Close
-              </button>
-              <button type="submit" className="primary" disabled={isBusy || !value.isGood}>
-                Send
-              </button>
-            </div>
-          </form>
-        </Dialog>
+        <FormDialog
+          title="Send a signal"
+          submit="Send"
+          isDisabled={isBusy || !value.isGood}
+          onClose={() => setOpen(false)}
+          onSubmit={() => {
+            if (value.isGood) void act(send).then((isDone) => isDone && setOpen(false))
+          }}
+        >
+          <label className="field">
+            <span>Name</span>
+            <input required autoFocus value={name} onChange={({ target }) => setName(target.value)} />
+          </label>
+          <JsonField
+            label="Value, as JSON; empty for none"
+            text={text}
+            onChange={setText}
+            isGood={value.isGood}
+          />
+        </FormDialog>
       ) : null}
     </>
   )
@@ -178,54 +171,45 @@ function ForkButton({
         Fork
       </button>
       {isOpen ? (
-        <Dialog title="Submit again from a step" onClose={() => setOpen(false)}>
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              if (value.isGood) void act(fork).then((isDone) => isDone && setOpen(false))
-            }}
-          >
-            <label className="field">
-              <span>From the step</span>
-              <select
-                value={key}
-                onChange={({ target }) => {
-                  setKey(target.value)
-                  setEdit(undefined)
-                }}
-              >
-                {steps.map((step) => (
-                  <option key={step.seq} value={step.key}>
-                    {step.key}
-                  </option>
-                ))}
-              </select>
-            </label>
-            <label className="check">
-              <input
-                type="checkbox"
-                checked={edit !== undefined}
-                onChange={({ target }) => setEdit(target.checked ? recorded : undefined)}
-              />{' '}
-              With another result of this step
-            </label>
-            {edit === undefined ? (
-              <p className="faint">
-                The step and all after it run again; those before it keep their results.
-              </p>
-            ) : (
-              <JsonField label="Its result, as JSON" text={edit} onChange={setEdit} isGood={value.isGood} />
-            )}
-            <div className="row end">
-              <button type="button" onClick={() => setOpen(false)}>
-                Close
-              </button>
-              <button type="submit" className="primary" disabled={isBusy || !value.isGood}>
-                Fork
-              </button>
-            </div>
-          </form>
-        </Dialog>
+        <FormDialog
+          title="Submit again from a step"
+          submit="Fork"
+          isDisabled={isBusy || !value.isGood}
+          onClose={() => setOpen(false)}
+          onSubmit={() => {
+            if (value.isGood) void act(fork).then((isDone) => isDone && setOpen(false))
+          }}
+        >
+          <label className="field">
+            <span>From the step</span>
+            <select
+              value={key}
+              onChange={({ target }) => {
+                setKey(target.value)
+                setEdit(undefined)
+              }}
+            >
+              {steps.map((step) => (
+                <option key={step.seq} value={step.key}>
+                  {step.key}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={edit !== undefined}
+              onChange={({ target }) => setEdit(target.checked ? recorded : undefined)}
+            />{' '}
+            With another result of this step
+          </label>
+          {edit === undefined ? (
+            <p className="faint">The step and all after it run again; those before it keep their results.</p>
+          ) : (
+            <JsonField label="Its result, as JSON" text={edit} onChange={setEdit} isGood={value.isGood} />
+          )}
+        </FormDialog>
       ) : null}
     </>
   )

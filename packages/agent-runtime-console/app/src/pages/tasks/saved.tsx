@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { Dialog } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import type { TaskFilter } from './filter.ts'
 
 const SLOT = 'agent-runtime filters'
@@ -51,28 +51,20 @@ export function SavedFilters({
         </button>
       )}
       {isOpen ? (
-        <Dialog title="Save this filter" onClose={() => setOpen(false)}>
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              keep({ ...saved, [name]: filter })
-              setOpen(false)
-            }}
-          >
-            <label className="field">
-              <span>Name</span>
-              <input required autoFocus value={name} onChange={({ target }) => setName(target.value)} />
-            </label>
-            <div className="row end">
-              <button type="button" onClick={() => setOpen(false)}>
-                Close
-              </button>
-              <button type="submit" className="primary">
-                Save
-              </button>
-            </div>
-          </form>
-        </Dialog>
+        <FormDialog
+          title="Save this filter"
+          submit="Save"
+          onClose={() => setOpen(false)}
+          onSubmit={() => {
+            keep({ ...saved, [name]: filter })
+            setOpen(false)
+          }}
+        >
+          <label className="field">
+            <span>Name</span>
+            <input required autoFocus value={name} onChange={({ target }) => setName(target.value)} />
+          </label>
+        </FormDialog>
       ) : null}
     </>
   )
