@@ -11,7 +11,7 @@ export interface Stage {
   readonly tells?: boolean
   /** Runs quick or long tests: each test counts, and skipped ones are looked at afterwards. */
   readonly hasTests?: boolean
-  /** A file of tests that failed runs once more, alone: most of these tests wait for processes, and other tests load the machine meanwhile. */
+  /** A file of tests that failed runs once more, alone: other tests load the machine and share the process meanwhile. The output names it. */
   readonly repeatsAlone?: boolean
   /** Writes the gym's report: scenarios that missed nothing but times or rates are measured again. */
   readonly measures?: string
@@ -66,7 +66,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       command: `${pnpm} promises${pick(' --restarts 0 --orders 0 --bursts 0 --cancels 0 --reconnects 0 --edits 0', '')}`,
       isTimed: true,
     },
-    { name: 'the quick tests', command: `${pnpm} test`, hasTests: true },
+    { name: 'the quick tests', command: `${pnpm} test`, hasTests: true, repeatsAlone: true },
     {
       name: 'the long tests',
       command: `${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick('', ' --whole')}`,

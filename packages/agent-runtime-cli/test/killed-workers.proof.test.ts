@@ -132,8 +132,9 @@ test.each(Object.entries(kinds))(
         line.includes(' ran ') && lines.slice(0, at).includes(line.replace(' ran ', ' recorded ')),
     )
     expect(repeated).toEqual([])
-    // Four tasks run at once, and the worker was killed twice.
-    expect(lines.filter((line) => line.includes('ran')).length).toBeLessThanOrEqual(8 * 5 + 2 * 4)
+    // Four tasks run at once. A worker that is killed loses what each was at, and a server that is killed loses
+    // what they report meanwhile if it stays away for longer than their leases: three times something was killed.
+    expect(lines.filter((line) => line.includes('ran')).length).toBeLessThanOrEqual(8 * 5 + 3 * 4)
     await kill(worker)
     await kill(server)
     expect((await runIn({ folder }, 'verify')).code).toBe(0)

@@ -19,6 +19,8 @@ import { freePort } from './free-port.ts'
 export interface StartedPostgres {
   /** Of its one database, with a name and a password. */
   readonly url: string
+  /** What the server has logged so far. */
+  readonly log: () => string
   /** Ends it at once, whoever is connected, and starts it again. */
   readonly restart: () => Promise<void>
   /** Ends it as a crash would: it writes nothing more, and sends nothing more to its standbys. */
@@ -69,6 +71,7 @@ interface Running {
 function started({ setting, folder, data, port, server }: Running): StartedPostgres {
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    log: () => server.said.join(''),
     async restart() {
       await server.stop()
       await server.start()

@@ -100,6 +100,8 @@ test('D20 a fail-over that loses nothing: calls that come meanwhile wait until t
   pair.move()
   const during = submit(store, 'during')
   await expect.poll(() => pair.address.connections - connections, { timeout: 10_000 }).toBeGreaterThan(10)
+  // It begins no commit there.
+  expect(pair.standby.log()).not.toContain('in a read-only transaction')
   // It tries less and less often, and leaves no connection open there.
   // The pauses alone take more than a second.
   expect(performance.now() - since).toBeGreaterThan(1_000)
