@@ -9,11 +9,11 @@ const dir = process.env['TEST_FOLDER'] ?? import.meta.dirname
 
 export default defineConfig({
   test: {
-    // Real processes and fsync on a slow disk take their time; a hang should still end soon.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Ten times what the slowest take on a machine that does nothing else; a hang should still end soon.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // What a test waits for comes late on a busy machine; one second is the default.
-    expect: { poll: { timeout: 25_000 } },
+    expect: { poll: { timeout: 50_000 } },
     sequence: { sequencer: HeaviestFirst },
     setupFiles: ['tools/cpu/meter.ts'],
     pool: 'forks',
@@ -40,10 +40,11 @@ export default defineConfig({
           include: [long],
           exclude: ignored,
           env: { TESTS: 'proof' },
-          testTimeout: 120_000,
-          expect: { poll: { timeout: 60_000 } },
-          // One more than there are cores: these wait for processes and disks more than the quick ones.
-          maxWorkers: Math.max(2, availableParallelism()) + 1,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          expect: { poll: { timeout: 120_000 } },
+          // Two more than there are cores: these wait for processes and disks half of their time.
+          maxWorkers: Math.max(2, availableParallelism()) + 2,
           sequence: { groupOrder: 1 },
         },
       },

@@ -23,7 +23,7 @@ function expectedLines(folder: string): readonly RegExp[] {
 }
 
 describe('every example runs to its end and prints what its page says', () => {
-  test.each(examples)('%s', { timeout: 60_000 }, async (folder) => {
+  test.each(examples)('%s', async (folder) => {
     const { scripts } = JSON.parse(readFileSync(join(workspace, folder, 'package.json'), 'utf8')) as {
       scripts: { start: string }
     }

@@ -127,7 +127,7 @@ it('starts a PostgreSQL server of its own, and ends it when it is interrupted', 
   const there = place({ ...small, faults: [] })
   const { child, ended } = start({ ...there, args: [...there.args, '--store', 'postgres'] })
   const folders = () => readdirSync(join(there.folder, 'tmp')).map((name) => name.replace(/-[^-]*$/, ''))
-  await expect.poll(folders, { timeout: 30_000 }).toContain('gym-small')
+  await expect.poll(folders).toContain('gym-small')
   expect(folders()).toContain('postgres')
   child.kill('SIGTERM')
   const { code, said } = await ended
@@ -141,9 +141,7 @@ it('G12 ends its processes when it is interrupted', async () => {
   const { child, ended } = start(there)
   // The tasks hold at a gate that nobody opens.
   await expect
-    .poll(() => readdirSync(join(there.folder, 'tmp')).some((name) => name.startsWith('gym-small')), {
-      timeout: 10_000,
-    })
+    .poll(() => readdirSync(join(there.folder, 'tmp')).some((name) => name.startsWith('gym-small')))
     .toBe(true)
   child.kill('SIGINT')
   const { code, said } = await ended

@@ -27,7 +27,7 @@ describe('a report that cannot be written', () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [join(gym, 'bin/gym-run.mjs'), '--only', 'lane-order', '--report', '/proc/x/y.json'],
-      { encoding: 'utf8', timeout: 20_000 },
+      { encoding: 'utf8', timeout: 200_000 },
     )
     expect({ status, stdout }).toEqual({ status: exitCode.usage, stdout: '' })
     expect(stderr).toMatch(/^--report: .*; give .*\n$/)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { scaledMs } from '../../../tools/cpu/slowness.ts'
 import { runIn } from './stores-and-shells.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'cli-large-'))
@@ -52,10 +53,11 @@ test.each(looks)('agent-runtime %s answers within 300 ms on a store with 100 000
   const took: number[] = []
   // The first call loads the command's modules; a busy machine may take some of the others.
   for (let turn = 0; turn < 12 && !took.some((ms) => ms < 300); turn++) {
-    const begun = performance.now()
-    const { code, err } = await runIn({ folder }, ...args, '--store', store)
-    if (turn > 0) took.push(performance.now() - begun)
-    expect([command, code, err]).toEqual([command, 0, expect.any(String)])
+    const ms = await scaledMs(async () => {
+      const { code, err } = await runIn({ folder }, ...args, '--store', store)
+      expect([command, code, err]).toEqual([command, 0, expect.any(String)])
+    })
+    if (turn > 0) took.push(ms)
   }
   expect(Math.min(...took)).toBeLessThan(300)
 })

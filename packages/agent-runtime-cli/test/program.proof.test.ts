@@ -40,7 +40,7 @@ describe('the program', () => {
     writeFileSync(module, 'setInterval(() => undefined, 1_000)\nexport const nothing = 1\n')
     const { status, stderr } = spawnSync(process.execPath, [bin, 'worker', module], {
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: 200_000,
       killSignal: 'SIGKILL',
     })
     expect([status, stderr]).toEqual([2, expect.stringContaining('exports no task type') as string])

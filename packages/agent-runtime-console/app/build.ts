@@ -2,7 +2,8 @@
 //
 //   node packages/agent-runtime-console/app/build.ts
 //
-// Installs what it needs into this folder's node_modules when that is missing or the lockfile has changed.
+// Installs what it needs into this folder's node_modules when that is missing or the lockfile has changed. A run of several programs that need the pages
+// builds them first, and sets CONSOLE_IS_BUILT for the others.
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -15,7 +16,8 @@ const here = import.meta.dirname
 const assets = resolve(here, '../assets')
 
 if (!isInstalled()) run('npx', ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile'])
-run(process.execPath, ['node_modules/vite/bin/vite.js', 'build', '--logLevel', 'error'])
+if (process.env['CONSOLE_IS_BUILT'] === undefined || !existsSync(join(assets, 'index.html')))
+  run(process.execPath, ['node_modules/vite/bin/vite.js', 'build', '--logLevel', 'error'])
 
 let total = 0
 for (const name of globSync('*', { cwd: assets }).toSorted()) {

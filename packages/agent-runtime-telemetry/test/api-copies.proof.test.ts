@@ -93,7 +93,7 @@ function withCopies(ours: string, theirs: string): Seen {
   const program = join(import.meta.dirname, 'api-copies.ts')
   const output = execFileSync(process.execPath, [program, ours, theirs], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 200_000,
   })
   return JSON.parse(output) as Seen
 }

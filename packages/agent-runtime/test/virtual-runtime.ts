@@ -93,11 +93,14 @@ export async function turns(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Waits for something to become true, for as long as the event loop has something to do for it. */
+/**
+ * Waits for something to become true: first for as long as the event loop has something to do for it, and then for other threads and processes, which a busy
+ * machine may let run late.
+ */
 export async function until(holds: () => boolean): Promise<void> {
   for (let turn = 0; !holds(); turn += 1) {
-    if (turn === 100_000) throw new Error(`never came true: ${holds.toString()}`)
-    await new Promise((resolve) => setImmediate(resolve))
+    if (turn === 15_000) throw new Error(`never came true: ${holds.toString()}`)
+    await new Promise((resolve) => (turn < 10_000 ? setImmediate(resolve) : setTimeout(resolve, 5)))
   }
 }
 

@@ -1,28 +1,33 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest'
 import { violationsOn } from './axe.ts'
-import { openPage } from './browser.ts'
+import { openPage, openTab, openVisit } from './browser.ts'
 import { after, before, reports } from './reports.ts'
 import { fill, open, type Scene } from './scene.ts'
 
 /** Every action, against a server with tasks. */
 export function testActions(browser: () => Browser): void {
   let scene: Scene
+  /** One for all tests: what it has compiled for the first one it need not compile again. */
+  let visit: BrowserContext
   let page: Page
   let faults: string[]
   beforeAll(async () => {
     scene = await open({ reports })
     await fill(scene.runtime)
+    visit = await openVisit(browser())
   })
   afterAll(async () => {
+    await visit.close()
     await scene.close()
   })
   beforeEach(async () => {
-    ;({ page, faults } = await openPage(browser(), scene.url))
+    ;({ page, faults } = await openTab(visit, scene.url))
   })
   afterEach(async () => {
     expect(faults).toEqual([])
-    await page.context().close()
+    await page.evaluate('localStorage.clear()')
+    await page.close()
   })
 
   const goto = (path: string) => page.goto(scene.url + path)
@@ -294,10 +299,11 @@ export function testActions(browser: () => Browser): void {
   })
 
   test('output is followed as it comes', async () => {
-    await scene.runtime.submit('speak', 60, { taskId: 'speaks' })
+    await scene.runtime.submit('tell', 60, { taskId: 'speaks' })
     await goto('/tasks/speaks?show=output')
     await page.getByText('word 2 ').waitFor()
     await page.getByText('Follows live', { exact: true }).waitFor()
+    await scene.runtime.signal('speaks', 'go')
     await page.getByText('word 60 ').waitFor()
     await page.getByText('The task has ended').waitFor()
   })

@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { browserArguments } from '../../../../tools/browser-arguments.ts'
 
-/** Builds the console, unless a test before has; that installs what the browser needs, too. */
+/** Builds the console, and installs what the browser needs. */
 export function build(): void {
-  const home = resolve(import.meta.dirname, '..')
-  if (process.env['CONSOLE_IS_BUILT'] === undefined || !existsSync(resolve(home, '../assets/index.html')))
-    execFileSync(process.execPath, [resolve(home, 'build.ts')], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const program = resolve(import.meta.dirname, '../build.ts')
+  execFileSync(process.execPath, [program], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
 /** A browser from npm, or the one at `CHROMIUM_PATH`. */
@@ -22,15 +20,29 @@ export async function launch(): Promise<Browser> {
   })
 }
 
-/** A page of its own, and what went wrong on it: errors on the console, failed requests, requests to other hosts. */
+/** A page in a visit of its own, and what went wrong on it: errors on the console, failed requests, requests to other hosts. */
 export async function openPage(
   browser: Browser,
   home: string,
   options: BrowserContextOptions = {},
-): Promise<{ readonly page: Page; readonly faults: string[] }> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
+): Promise<Opened> {
+  return openTab(await openVisit(browser, options), home)
+}
+
+/** As somebody with a browser that was never here: pages that it opens share what was stored and compiled. */
+export function openVisit(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  return browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+}
+
+/** A page of a visit, and what went wrong on it. */
+export interface Opened {
+  readonly page: Page
+  readonly faults: string[]
+}
+
+export async function openTab(visit: BrowserContext, home: string): Promise<Opened> {
+  const page = await visit.newPage()
+  page.setDefaultTimeout(60_000)
   const faults: string[] = []
   page.on('console', (said) => {
     if (said.type() === 'error' || said.type() === 'warning') faults.push(`console: ${said.text()}`)

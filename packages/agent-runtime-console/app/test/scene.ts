@@ -85,6 +85,15 @@ const speak = defineTask({ type: 'speak', input: z.number() }, async (ctx, words
   return words
 })
 
+/** It goes on when somebody says so, who has seen its first words. */
+const tell = defineTask({ type: 'tell', input: z.number() }, async (ctx, words) => {
+  for (let word = 1; word <= words; word += 1) {
+    await ctx.emit(`word ${word} `)
+    if (word === 3) await ctx.waitForSignal('go')
+  }
+  return words
+})
+
 const listen = defineTask({ type: 'listen', input: z.unknown() }, async (ctx) => {
   await ctx.step('announce', () => 'ready')
   return ctx.waitForSignal('go')
@@ -200,6 +209,7 @@ const tasks = [
   ask,
   greet,
   speak,
+  tell,
   listen,
   spend,
 ]

@@ -39,74 +39,66 @@ async function live(scene: Scene): Promise<void> {
 const frame = 4_096 + 24
 
 describe('a process that is killed between two writes to its files (docs/reliability.md A18)', () => {
-  test(
-    'A18 a commit that is cut at any write leaves nothing, and the store opens',
-    { timeout: 60_000 },
-    async () => {
-      const folder = scratchFolder()
-      const path = join(folder, 'original.db')
-      const scene = await openScene(path, 'original')
-      const commits: { before: string; log: number; after: string }[] = []
-      const statement = commitOf(scene.store)
-      const commit = statement.run.bind(statement)
-      const lengthOf = (file: string) => (existsSync(file) ? readFileSync(file).length : 0)
-      statement.run = () => {
-        const before = leave(path, join(folder, `${commits.length} before`))
-        const outcome = commit()
-        const after = leave(path, join(folder, `${commits.length} after`))
-        commits.push({ before, log: lengthOf(`${before}-wal`), after })
-        return outcome
-      }
-      await live(scene)
-      await scene.store.close()
-      expect(commits.length).toBeGreaterThan(10)
+  test('A18 a commit that is cut at any write leaves nothing, and the store opens', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'original.db')
+    const scene = await openScene(path, 'original')
+    const commits: { before: string; log: number; after: string }[] = []
+    const statement = commitOf(scene.store)
+    const commit = statement.run.bind(statement)
+    const lengthOf = (file: string) => (existsSync(file) ? readFileSync(file).length : 0)
+    statement.run = () => {
+      const before = leave(path, join(folder, `${commits.length} before`))
+      const outcome = commit()
+      const after = leave(path, join(folder, `${commits.length} after`))
+      commits.push({ before, log: lengthOf(`${before}-wal`), after })
+      return outcome
+    }
+    await live(scene)
+    await scene.store.close()
+    expect(commits.length).toBeGreaterThan(10)
 
-      let cuts = 0
-      for (const [index, { before, log, after }] of commits.entries()) {
-        const [old, whole] = [contents(leave(before, join(folder, `${index} old`))), lengthOf(`${after}-wal`)]
-        const done = contents(leave(after, join(folder, `${index} done`)))
-        if (old === done) continue
-        for (let length = log; length < whole; length += frame / 2) {
-          const cut = leave(after, join(folder, `${index} cut ${length}`))
-          copyFileSync(`${before}-anchor`, `${cut}-anchor`)
-          truncateSync(`${cut}-wal`, length)
-          expect([index, length, contents(cut) === old]).toEqual([index, length, true])
-          cuts += 1
-        }
-        const torn = leave(after, join(folder, `${index} torn`))
-        copyFileSync(`${before}-anchor`, `${torn}-anchor`)
-        truncateSync(`${torn}-wal`, whole - frame / 2)
-        const next = await openScene(torn, `after ${index}`)
-        expect(await next.violations()).toEqual([])
-        await next.store.close()
+    let cuts = 0
+    for (const [index, { before, log, after }] of commits.entries()) {
+      const [old, whole] = [contents(leave(before, join(folder, `${index} old`))), lengthOf(`${after}-wal`)]
+      const done = contents(leave(after, join(folder, `${index} done`)))
+      if (old === done) continue
+      for (let length = log; length < whole; length += frame / 2) {
+        const cut = leave(after, join(folder, `${index} cut ${length}`))
+        copyFileSync(`${before}-anchor`, `${cut}-anchor`)
+        truncateSync(`${cut}-wal`, length)
+        expect([index, length, contents(cut) === old]).toEqual([index, length, true])
+        cuts += 1
       }
-      expect(cuts).toBeGreaterThan(100)
-    },
-  )
+      const torn = leave(after, join(folder, `${index} torn`))
+      copyFileSync(`${before}-anchor`, `${torn}-anchor`)
+      truncateSync(`${torn}-wal`, whole - frame / 2)
+      const next = await openScene(torn, `after ${index}`)
+      expect(await next.violations()).toEqual([])
+      await next.store.close()
+    }
+    expect(cuts).toBeGreaterThan(100)
+  })
 
-  test(
-    'A18 a log that is copied into the database is there as a whole, whichever page was the last',
-    { timeout: 60_000 },
-    async () => {
-      const folder = scratchFolder()
-      const path = join(folder, 'original.db')
-      const scene = await openScene(path, 'original')
-      await live(scene)
-      const before = leave(path, join(folder, 'before'))
-      const log = readFileSync(`${before}-wal`)
-      connectionOf(scene.store).pragma('wal_checkpoint(FULL)')
-      const [old, copied] = [readFileSync(before), readFileSync(path)]
-      await scene.store.close()
-      const all = contents(leave(before, join(folder, 'all')))
-      const pages = copied.length / 4_096
-      expect(pages).toBeGreaterThan(20)
-      for (let page = 0; page <= pages; page += 1) {
-        const cut = leave(before, join(folder, `page ${page}`))
-        const written = page * 4_096
-        writeFileSync(cut, Buffer.concat([copied.subarray(0, written), old.subarray(written)]))
-        writeFileSync(`${cut}-wal`, log)
-        expect([page, contents(cut) === all]).toEqual([page, true])
-      }
-    },
-  )
+  test('A18 a log that is copied into the database is there as a whole, whichever page was the last', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'original.db')
+    const scene = await openScene(path, 'original')
+    await live(scene)
+    const before = leave(path, join(folder, 'before'))
+    const log = readFileSync(`${before}-wal`)
+    connectionOf(scene.store).pragma('wal_checkpoint(FULL)')
+    const [old, copied] = [readFileSync(before), readFileSync(path)]
+    await scene.store.close()
+    const all = contents(leave(before, join(folder, 'all')))
+    const pages = copied.length / 4_096
+    expect(pages).toBeGreaterThan(20)
+    for (let page = 0; page <= pages; page += 1) {
+      const cut = leave(before, join(folder, `page ${page}`))
+      const written = page * 4_096
+      writeFileSync(cut, Buffer.concat([copied.subarray(0, written), old.subarray(written)]))
+      writeFileSync(`${cut}-wal`, log)
+      expect([page, contents(cut) === all]).toEqual([page, true])
+    }
+  })
 })

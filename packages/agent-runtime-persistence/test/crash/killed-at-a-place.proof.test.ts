@@ -211,7 +211,7 @@ describe('a process that is killed at a place (docs/reliability.md A)', () => {
 })
 
 describe('a sweep that is cut (docs/reliability.md A)', () => {
-  const config = { leaseTtlMs: 600, heartbeatIntervalMs: 200 }
+  const config = { leaseTtlMs: 2_400, heartbeatIntervalMs: 400 }
 
   /** A holder that stands still since its claim, and a process that dies or stops while it sweeps the lease, which has expired. */
   async function sweeping(path: string, place: Omit<Place, 'event'>) {

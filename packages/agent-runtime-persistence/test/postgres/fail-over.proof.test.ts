@@ -43,9 +43,7 @@ async function newPair(): Promise<Pair> {
     },
     caughtUp: async () => {
       const end = String(await ask(primary, 'SELECT pg_current_wal_flush_lsn()'))
-      await expect
-        .poll(() => ask(standby, `SELECT pg_last_wal_replay_lsn() >= '${end}'`), { timeout: 20_000 })
-        .toBe(true)
+      await expect.poll(() => ask(standby, `SELECT pg_last_wal_replay_lsn() >= '${end}'`)).toBe(true)
     },
     move: () => {
       address.target = `${standby.url}?schema=shared`
@@ -99,7 +97,7 @@ test('D20 a fail-over that loses nothing: calls that come meanwhile wait until t
   const since = performance.now()
   pair.move()
   const during = submit(store, 'during')
-  await expect.poll(() => pair.address.connections - connections, { timeout: 10_000 }).toBeGreaterThan(10)
+  await expect.poll(() => pair.address.connections - connections).toBeGreaterThan(10)
   // It begins no commit there.
   expect(pair.standby.log()).not.toContain('in a read-only transaction')
   // It tries less and less often, and leaves no connection open there.
@@ -220,18 +218,14 @@ test('D20 a primary that is set to take no writes: calls wait, and happen once w
     await client.query(`ALTER SYSTEM SET default_transaction_read_only = ${to}`)
     await client.query('SELECT pg_reload_conf()')
     // A connection that begins now comes after all others have been told.
-    await expect
-      .poll(() => ask(server, 'SHOW default_transaction_read_only'), { timeout: 10_000, interval: 5 })
-      .toBe(to)
+    await expect.poll(() => ask(server, 'SHOW default_transaction_read_only'), { interval: 5 }).toBe(to)
   }
   expect(await submit(store, 'before')).toMatchObject(accepted)
   await set('on')
   const commits = `SELECT FROM pg_stat_activity WHERE application_name = 'agent-runtime commit'`
   const during = submit(store, 'during')
   // The connection that was refused a write is given up, and no other one is kept meanwhile.
-  await expect
-    .poll(async () => (await client.query(commits)).rowCount, { timeout: 10_000, interval: 5 })
-    .toBe(0)
+  await expect.poll(async () => (await client.query(commits)).rowCount, { interval: 5 }).toBe(0)
   await set('off')
   expect(await during).toMatchObject(accepted)
   expect((await store.read({ kind: 'stats' })).totals.submitted).toBe(2)

@@ -91,11 +91,7 @@ test('D13 a process whose connection for listening was ended listens again', asy
   const listening = async () => (await client.query(backends, ['d13 listen'])).rows as { pid: number }[]
   const [before] = await listening()
   await client.query('SELECT pg_terminate_backend($1)', [before?.pid])
-  await expect
-    .poll(async () => (await listening()).filter(({ pid }) => pid !== before?.pid).length, {
-      timeout: 10_000,
-    })
-    .toBe(1)
+  await expect.poll(async () => (await listening()).filter(({ pid }) => pid !== before?.pid).length).toBe(1)
   await store.close()
 })
 
@@ -177,7 +173,7 @@ test.each([
       for (const { start } of await waiting(watcher)) starts.add(start.toISOString())
       return starts.size
     }
-    await expect.poll(look, { timeout: 20_000, interval: 20 }).toBeGreaterThan(1)
+    await expect.poll(look, { interval: 20 }).toBeGreaterThan(1)
     await client.query('COMMIT')
     expect(await answer).toMatchObject([{ accepted: true, deduplicated: false }])
     expect((await store.read({ kind: 'stats' })).totals.submitted).toBe(1)
@@ -193,12 +189,12 @@ test('D18 a deadlock with another program ends the flush, which is done again', 
   // The store locks the head first, and this program after the totals.
   await client.query('SET deadlock_timeout TO 60000; BEGIN; UPDATE totals SET id = id')
   const answer = submit(store, 2)
-  await expect.poll(async () => (await waiting(watcher)).length, { timeout: 10_000, interval: 5 }).toBe(1)
+  await expect.poll(async () => (await waiting(watcher)).length, { interval: 5 }).toBe(1)
   await client.query('SELECT FROM head FOR UPDATE')
   await client.query('COMMIT')
   expect(await answer).toMatchObject([{ accepted: true, deduplicated: false }])
   // The server counts late.
-  await expect.poll(() => deadlocks(client), { timeout: 20_000 }).toBeGreaterThan(before)
+  await expect.poll(() => deadlocks(client)).toBeGreaterThan(before)
   expect((await store.read({ kind: 'stats' })).totals.submitted).toBe(2)
   await store.close()
 })

@@ -43,9 +43,7 @@ test('the row of a task that records a step finds room in its page, so no index 
     WHERE schemaname = current_schema() AND relname = 'task'`
   const counted = async () => (await client.query(text)).rows[0] as { updates: number; hot: number }
   // The server counts late. Each task is updated by its claim, its steps and its end.
-  await expect
-    .poll(async () => (await counted()).updates, { timeout: 20_000 })
-    .toBeGreaterThanOrEqual(tasks * (steps + 2))
+  await expect.poll(async () => (await counted()).updates).toBeGreaterThanOrEqual(tasks * (steps + 2))
   const { hot } = await counted()
   await client.end()
   expect(hot).toBeGreaterThan(tasks * steps * 0.8)

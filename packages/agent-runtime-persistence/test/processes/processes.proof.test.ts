@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Claim } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
+import { scaledMs, slowness } from '../../../../tools/cpu/slowness.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { clean, OwnStore } from '../helpers/own-store.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
@@ -33,7 +34,7 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     const killedAt = performance.now()
     await child.kill()
     await own.until(() => own.claims.length === 3, 'three tasks')
-    expect(performance.now() - killedAt).toBeLessThan(10_000)
+    expect((performance.now() - killedAt) / slowness()).toBeLessThan(10_000)
     expect(
       own.claims.map(({ taskId, attempt, crashes, fencingToken }) => [
         taskId,
@@ -92,7 +93,7 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
   })
 
   test('4.10, B01 a stopped process is not gone: its lease runs out, and what it says when it wakes is stale', async () => {
-    const config = { leaseTtlMs: 2_500, heartbeatIntervalMs: 500 }
+    const config = { leaseTtlMs: 5_000, heartbeatIntervalMs: 500 }
     const path = join(scratchFolder(), 'it.db')
     const own = await OwnStore.open(path, config)
     const [taskId = ''] = await own.submit(1)
@@ -103,8 +104,8 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     const stoppedAt = performance.now()
     await own.worker('w', 1)
     await own.until(() => own.claims.length === 1, 'the task')
-    // Its last heartbeat was at most an interval before it was stopped.
-    expect(performance.now() - stoppedAt).toBeGreaterThan(1_500)
+    // Its last heartbeat was an interval before it was stopped, or a little more on a busy machine.
+    expect(performance.now() - stoppedAt).toBeGreaterThan(2_500)
     const [lease] = await own.store.read({ kind: 'leases', taskId })
     expect(lease).toMatchObject({ status: 'failed', endReason: 'expired' })
     expect(await own.complete(own.claims[0] as Claim)).toBe('ok')
@@ -149,11 +150,15 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     const [taskId = ''] = await own.submit(1)
     const child = await ChildStore.open({ path, worker: { workerId: 'c', capacity: 1 } })
     await child.heard(({ claimed }) => claimed !== undefined)
-    const canceledAt = performance.now()
-    await own.store.write({ kind: 'cancel', taskId, reason: 'enough' })
-    const { noticed } = await child.heard((line) => line.noticed !== undefined)
-    expect(performance.now() - canceledAt).toBeLessThan(1_000)
-    expect(noticed).toMatchObject({ taskId, verdict: 'canceled' })
+    const ms = await scaledMs(async () => {
+      await own.store.write({ kind: 'cancel', taskId, reason: 'enough' })
+      await child.heard((line) => line.noticed !== undefined)
+    })
+    expect(ms).toBeLessThan(1_000)
+    expect(child.lines.find((line) => line.noticed !== undefined)?.noticed).toMatchObject({
+      taskId,
+      verdict: 'canceled',
+    })
     expect(await child.end()).toBe(0)
     await clean(own, path)
   })

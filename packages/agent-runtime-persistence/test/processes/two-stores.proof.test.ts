@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { slowness } from '../../../../tools/cpu/slowness.ts'
 import { twoProcesses } from '../helpers/two-processes.ts'
-import './two-stores.test.ts'
 
 describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
   test('D01 heartbeats go on as soon as the lock is free: a lock held for less than the TTL costs nobody a lease', async () => {
@@ -33,7 +33,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     await a.pass(200)
     expect(done).toBe(false)
     expect(await b.depth()).toBe(0)
-    expect(performance.now() - started).toBeLessThan(5_000)
+    expect((performance.now() - started) / slowness()).toBeLessThan(5_000)
     intruder.exec('ROLLBACK')
     expect(await a.settled(written)).toMatchObject([{ accepted: true }])
     intruder.close()

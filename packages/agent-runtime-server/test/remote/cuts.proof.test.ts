@@ -4,11 +4,9 @@ import { SeededRandom } from '@ku0/agent-runtime-core/testing'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { openLine } from '@ku0/agent-runtime-persistence/lines'
 import { systemEnvironment } from '../../../agent-runtime-persistence/src/system.ts'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { MemoryLines } from './memory-line.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 const config = { leaseTtlMs: 12_000, heartbeatIntervalMs: 1_000 }
 

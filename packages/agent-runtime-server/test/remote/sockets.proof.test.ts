@@ -2,11 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type Client, createClient, createWorker, definePipeline, defineTask } from '@ku0/agent-runtime'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { LINE_PATH } from '@ku0/agent-runtime-persistence/lines'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { hashToken, type ListeningServer, serve, type ServerOptions } from '../../src/index.ts'
-
-vi.setConfig({ testTimeout: 15_000 })
 
 const token = 'a-token-of-thirty-two-characters'
 const config = { leaseTtlMs: 3_000, heartbeatIntervalMs: 500 }

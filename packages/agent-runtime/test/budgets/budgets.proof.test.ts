@@ -99,9 +99,7 @@ test('a process answers a budget that asks in another', async () => {
   await using runtime = await createRuntime({ ...options, tasks: [agent] })
   await using other = await createRuntime({ ...options, tasks: [], workers: 0 })
   const { taskId } = await runtime.submit(agent, null, { budget: { tokens: 10, soft: 0.5 } })
-  await expect
-    .poll(async () => (await other.budgets.list()).budgets.map((it) => it.taskId), { timeout: 10_000 })
-    .toEqual([taskId])
+  await expect.poll(async () => (await other.budgets.list()).budgets.map((it) => it.taskId)).toEqual([taskId])
   await other.budgets.continue(taskId)
   expect(await runtime.result(taskId)).toBe('b')
 })

@@ -6,9 +6,9 @@ test('C03 one that nobody took its task from meanwhile has lost it all the same;
   const { sleeper, seeing, receipt, outcomes, ledger } = await asleep()
   await using _ = seeing
   // Whoever sees the store ends the lease, and has no worker for its task.
-  await expect.poll(() => seeing.status(receipt), { timeout: 60_000 }).toMatchObject({ state: 'queued' })
+  await expect.poll(() => seeing.status(receipt)).toMatchObject({ state: 'queued' })
   sleeper.process.kill('SIGCONT')
-  await eventually(() => outcomes().length === 3, 60_000)
+  await eventually(() => outcomes().length === 3)
   expect(outcomes()).toEqual(['rejected LeaseLost', 'rejected LeaseLost', 'rejected LeaseLost'])
   expect(await seeing.result(receipt)).toBe('attempt 2')
   expect(ledger()).toEqual(['before'])
@@ -23,7 +23,7 @@ test.each([
     const { seeing, receipt, outcomes, ledger } = await asleep('busy', thread)
     await using _ = seeing
     expect(await seeing.result(receipt)).toBe('not stopped')
-    await eventually(() => outcomes().length === 3, 60_000)
+    await eventually(() => outcomes().length === 3)
     expect(outcomes()).toEqual(Array(3).fill('fulfilled nothing'))
     expect(ledger().toSorted()).toEqual(['before', 'one', 'three', 'two'])
   },

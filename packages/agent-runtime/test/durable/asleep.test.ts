@@ -51,7 +51,7 @@ test.each(draws(moments.slice(0, 1), [...moments]))(
     await using awake = await createRuntime(others)
     expect(await awake.result(receipt)).toBe('attempt 2')
     sleeper.process.kill('SIGCONT')
-    await eventually(() => outcomes().length === count, 20_000)
+    await eventually(() => outcomes().length === count)
     expect(outcomes()).toEqual(Array(count).fill('rejected LeaseLost'))
     expect(ledger()).toEqual(['before'])
     expect(await awake.status(receipt)).toMatchObject({ state: 'completed', attempt: 2, crashes: 1 })

@@ -9,9 +9,9 @@ describe('execution: commands', () => {
     const program = run(new URL('../processes/exec-and-wait.ts', import.meta.url), file)
     const pids = await pidsIn(file, 2)
     expect(pids.every(isAlive)).toBe(true)
-    await eventually(() => existsSync(`${file}.guarded`), 10_000)
+    await eventually(() => existsSync(`${file}.guarded`))
     program.process.kill('SIGKILL')
     await program.ended
-    await eventually(() => !pids.some(isAlive), 10_000)
+    await eventually(() => !pids.some(isAlive))
   })
 })

@@ -125,7 +125,7 @@ describe('execution: cancellation', () => {
     expect(await other.cancel(taskId)).toBe(true)
     door.resolve()
     await expect
-      .poll(() => runtime.status(taskId), { timeout: 10_000 })
+      .poll(() => runtime.status(taskId))
       .toMatchObject({ state: 'canceled', abort: { acknowledgedAt: expect.any(Number) as number } })
     expect(cleanedUp).toEqual(['canceled'])
     expect(reasons).toEqual([expect.any(TaskCanceled)])

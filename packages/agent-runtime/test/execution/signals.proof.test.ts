@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { scaledMs } from '../../../../tools/cpu/slowness.ts'
 import { createRuntime, defineTask } from '../../src/index.ts'
 import { folder, run } from '../real-processes.ts'
 
@@ -82,10 +83,11 @@ describe('execution: signals', () => {
     await holder.said('locked')
     worker.process.kill('SIGTERM')
     await worker.said('draining')
-    const begun = performance.now()
-    worker.process.kill(second)
+    const ms = await scaledMs(() => {
+      worker.process.kill(second)
+      return worker.ended
+    })
     const { code } = await worker.ended
-    const ms = performance.now() - begun
     holder.process.stdin?.end()
     await holder.ended
     return { code, ms }

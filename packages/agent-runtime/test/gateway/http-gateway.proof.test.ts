@@ -30,7 +30,7 @@ function schemas() {
   return { session: schemaOf('session'), request: schemaOf('request'), result: schemaOf('result') }
 }
 
-describe('a gateway over HTTP (docs/gateway.md)', { timeout: 60_000 }, () => {
+describe('a gateway over HTTP (docs/gateway.md)', () => {
   test('sends what the protocol says, and reads events and the result', async () => {
     await using server = await agentServer(streams([['text', 'one'], ['tool', { name: 'ls' }], done]))
     await gateway({ url: server.url }).createSession(session, { signal: new AbortController().signal })

@@ -152,9 +152,7 @@ describe('graphs (docs/semantics.md 13.3)', () => {
     await using coordinator = await createRuntime({ ...options, tasks: [] })
     await using client = await createRuntime({ ...options, tasks, workers: 0 })
     const receipt = await client.submitGraph({ nodes: { a: { task: double, input: 2 } } })
-    await expect
-      .poll(() => coordinator.status(receipt.taskId), { timeout: 10_000 })
-      .toMatchObject({ state: 'waiting' })
+    await expect.poll(() => coordinator.status(receipt.taskId)).toMatchObject({ state: 'waiting' })
     await using worker = await createRuntime({ ...options, tasks })
     expect(await worker.result(receipt.taskId)).toEqual({ a: 4 })
   })

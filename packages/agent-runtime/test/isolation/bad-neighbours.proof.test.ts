@@ -71,7 +71,7 @@ describe.each(kinds)(
       expect(ends).toEqual(items.map((_, n) => bad[n % 10]?.[1] ?? n))
       expect(await runtime.stats()).toMatchObject({ leaked: 0, totals: { expired: 0, requeued: 0 } })
       await runtime.stop()
-      await expect.poll(held, { timeout: 10_000 }).toSatisfy(
+      await expect.poll(held).toSatisfy(
         (now: Held) =>
           now.children <= before.children &&
           // The platform starts helpers of its own when they are first needed: descriptors of the loop, and compilers.

@@ -49,7 +49,7 @@ const linesOf = (file: string) => readFileSync(file, 'utf8').trim().split('\n')
 
 /** Resolves when the handler of `endless` goes round in its loop. Its step is committed before that, when it still hears a signal. */
 async function isDeaf(file: string): Promise<void> {
-  await expect.poll(() => existsSync(file) && linesOf(file), { timeout: 60_000 }).toEqual(['begun', 'deaf'])
+  await expect.poll(() => existsSync(file) && linesOf(file)).toEqual(['begun', 'deaf'])
 }
 
 describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', { timeout: 120_000 }, (kind) => {
@@ -174,7 +174,7 @@ describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', { timeout:
     await recorded
     await runtime.cancel(receipt)
     expect(await runtime.result(await runtime.submit(`echo/${kind}`, 1))).toBe(1)
-    await expect.poll(() => linesOf(file), { timeout: 60_000 }).toEqual(['begun', 'cleaned up: canceled'])
+    await expect.poll(() => linesOf(file)).toEqual(['begun', 'cleaned up: canceled'])
     expect(await eventTypes(runtime, receipt.taskId)).not.toContain('task.killed')
   })
 
@@ -182,12 +182,12 @@ describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', { timeout:
     const file = join(folder(), 'notes')
     const runtime = await runtimeOf()
     const receipt = await runtime.submit(`commands/${kind}`, { file })
-    await expect.poll(() => existsSync(file), { timeout: 60_000 }).toBe(true)
+    await expect.poll(() => existsSync(file)).toBe(true)
     const killed = heard(runtime, 'task.killed')
     await runtime.cancel(receipt)
     await killed
     const command = Number(linesOf(file)[0])
-    await expect.poll(() => isRunning(command), { timeout: 60_000 }).toBe(false)
+    await expect.poll(() => isRunning(command)).toBe(false)
   })
 
   test('above its CPU time is measured from outside, and ends with budget_exceeded', async () => {

@@ -132,7 +132,7 @@ describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 30
     )
     await Promise.all(receipts.map((receipt) => client.result(receipt)))
     // A worker may be killed just before the last result.
-    await eventually(() => died >= killed.size, 120_000)
+    await eventually(() => died >= killed.size)
     expect(died).toBe(killed.size)
     expect(killed.size).toBeGreaterThan(2)
     const noted = read(file).flatMap((line) => (line === '' ? [] : [Number(line.split(' ')[0])]))
@@ -263,12 +263,12 @@ async function running(
 
 /** Resolves when so many lines begin with a word. */
 function untilNoted(file: string, count: number, word: string): Promise<void> {
-  return eventually(() => read(file).filter((line) => line.startsWith(word)).length >= count, 120_000)
+  return eventually(() => read(file).filter((line) => line.startsWith(word)).length >= count)
 }
 
 /** Resolves when there is no such process. */
 function untilGone(pid: number): Promise<void> {
-  return eventually(() => !isAlive(pid), 120_000)
+  return eventually(() => !isAlive(pid))
 }
 
 function read(file: string): readonly string[] {
