@@ -1,10 +1,13 @@
 // Checks what users will install: packs each public package, lints the tarballs, installs them into an empty project with npm, compiles a program that imports every entry point, and
 // runs programs with them on each version of Node that is promised. What is recorded, hashed and ordered there has to be as it is from the sources. Bun and Deno have to be refused.
 //
-//   pnpm check:packages
+//   pnpm check:packages [--packed FOLDER]
+//
+// --packed: the tarballs are in that folder, where `pnpm release --pack` has written them.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { checkConsumers } from './packages/consumers.ts'
 import { checkCost } from './packages/cost.ts'
 import { problemsOfTarball } from './packages/lint.ts'
@@ -14,10 +17,14 @@ import { checkOtherRuntimes, otherRuntimes } from './packages/other-runtimes.ts'
 import { Programs } from './packages/programs.ts'
 import { repeatedModules } from './packages/repeated-modules.ts'
 import { entriesOf, threadsOf } from './publish/manifest.ts'
-import { packPackages } from './publish/pack.ts'
+import { packPackages, tarballsIn } from './publish/pack.ts'
 import { publicPackages } from './publish/packages.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
+const { values: flags } = parseArgs({
+  args: process.argv.slice(2).filter((arg) => arg !== '--'),
+  options: { packed: { type: 'string' } },
+})
 const isLinux = process.platform === 'linux' && process.arch === 'x64'
 /** The oldest of each line in `engines`; npm has them as packages for this platform. */
 const oldestNodes = isLinux ? ['22.18.0', '24.0.0', '26.0.0'] : []
@@ -34,7 +41,11 @@ try {
     ...(isLinux ? otherRuntimes.map(({ spec }) => spec) : []),
   ])
   others.catch(() => undefined)
-  const packed = await packPackages(workspace, publicPackages(workspace), home)
+  const packages = publicPackages(workspace)
+  const packed =
+    flags.packed === undefined
+      ? await packPackages(workspace, packages, home)
+      : tarballsIn(resolve(flags.packed), packages)
   say('packed')
   const names = packed.map(({ manifest }) => manifest.name)
   const entries = packed.flatMap(({ manifest }) =>

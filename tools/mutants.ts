@@ -45,7 +45,8 @@ if (process.send !== undefined) {
     )
   })
 } else {
-  const outcomes = await Promise.all(partsOf(chosen, availableParallelism()).map(inProcess))
+  // One more than there are cores: some tests wait with a mutant until their time is over.
+  const outcomes = await Promise.all(partsOf(chosen, availableParallelism() + 1).map(inProcess))
   const survivors = outcomes.flatMap((outcome) => outcome.survivors)
   const [passed, failed] = [sumOf(outcomes.map((it) => it.passed)), sumOf(outcomes.map((it) => it.failed))]
   const without = flags['tests-passed'] ? '' : `; without them ${passed} tests pass, ${failed} fail`

@@ -1,7 +1,7 @@
 // Publishes the public packages, in the order in which they need each other.
 //
 //   pnpm release --dry-run        builds and packs them, checks the tarballs and shows what would be published; touches no network
-//   pnpm release --pack FOLDER    writes the tarballs to a folder, from which npm installs them
+//   pnpm release --pack FOLDER    writes the tarballs to a folder, from which npm installs them; with --dry-run, too, it does both
 //   pnpm release                  publishes with npm, which has to be logged in; packages that the registry has are left out
 //
 // A release needs a clean tree, no waiting changeset, and a CHANGELOG that names the version. `pnpm changeset version` makes it.
@@ -37,7 +37,7 @@ try {
     console.log(lineOf(it))
   }
   if (flags.pack !== undefined) console.log(`npm install ${to}/*.tgz installs them`)
-  else release(packed)
+  if (flags.pack === undefined || flags['dry-run']) release(packed)
 } finally {
   rmSync(scratch, { recursive: true, force: true })
 }

@@ -25,6 +25,9 @@ const npx = 'npx -y pnpm@12.21.0'
 /** That pnpm, which `.ci/run` puts on the PATH: npx takes a second of a processor to find it again. */
 const pnpm = 'pnpm'
 const gym = `${pnpm} --filter @ku0/agent-gym gym:run --`
+/** The packages were built before, and the pages of the console with them. */
+const built = 'CONSOLE_IS_BUILT=1'
+const packed = 'node_modules/.cache/packed'
 const report = 'packages/agent-gym/reports/q4-execution-scale.json'
 
 /** In the order in which they start. What a later stage reads, an earlier one that runs alone has written. */
@@ -42,6 +45,12 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       name: 'the README names its two commands',
       command: `grep -qxF '${npx} gym' README.md && grep -qxF '${npx} test' README.md`,
       cores: 0,
+    },
+    {
+      name: 'packed packages, and what a release would publish',
+      command: `rm -rf ${packed} && ${pnpm} release --dry-run --pack ${packed} && node tools/built.ts && ${pnpm} check:packages --packed ${packed}`,
+      cores: 1,
+      tells: true,
     },
     // Times are measured on a machine that does nothing else.
     {
@@ -69,7 +78,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     { name: 'the quick tests', command: `${pnpm} test`, hasTests: true, repeatsAlone: true },
     {
       name: 'the long tests',
-      command: `${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick('', ' --whole')}`,
+      command: `${built} ${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick('', ' --whole')}`,
       hasTests: true,
       repeatsAlone: true,
     },
@@ -92,13 +101,6 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       name: 'the documentation site, in a browser',
       command: `${pnpm} site && ${pnpm} check:site${pick(' --some', '')}`,
       cores: 1,
-    },
-    { name: 'packed packages', command: `${pnpm} check:packages`, cores: 1 },
-    {
-      name: 'what a release would publish',
-      command: `${pnpm} release --dry-run`,
-      cores: 1,
-      tells: true,
     },
     { name: 'a soak', command: `${pnpm} soak ${pick('--tasks 2000', '--minutes 30')}`, cores: 1 },
     {

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PublicPackage } from './packages.ts'
 import { staged, stagePackage } from './stage-package.ts'
@@ -18,6 +19,19 @@ interface Report {
   readonly size: number
   readonly unpackedSize: number
   readonly entryCount: number
+}
+
+/** The tarballs of `packages` in a folder that they were packed to before. */
+export function tarballsIn(
+  folder: string,
+  packages: readonly PublicPackage[],
+): readonly (PublicPackage & Pick<Packed, 'tarball'>)[] {
+  return packages.map((it) => {
+    const { name, version } = it.manifest
+    const tarball = join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)
+    if (!existsSync(tarball)) throw new Error(`${tarball} does not exist: "pnpm release --pack" writes it`)
+    return { ...it, tarball }
+  })
 }
 
 /** Stages `packages` and packs them to the folder `to`, in their order. The compiler has to run first. */

@@ -7,29 +7,35 @@ import { openRuns as webTesting } from '../../examples/12-web-testing/src/runs.t
 import { openRuns as contractReview } from '../../examples/13-contract-review/src/runs.ts'
 import { openRuns as securityAudit } from '../../examples/14-security-audit/src/runs.ts'
 
-/** The case studies of the scheduler paper, with borders between stages that each of them has: one of each kind. At these a landing kills it, each night at all. */
+/**
+ * The case studies of the scheduler paper, with borders between stages that each of them has. A landing kills each at the first ones, so that there is one of each kind
+ * among them, and each night at all.
+ */
 const studies = [
   {
     name: '12-web-testing',
     openRuns: webTesting,
-    has: ['recon works', 'behavior works', 'load started', 'observer completed', 'synthesis completed'],
+    has: ['recon works', 'load started', 'behavior works', 'observer completed', 'synthesis completed'],
+    first: 2,
   },
   {
     name: '13-contract-review',
     openRuns: contractReview,
-    has: ['review answered', 'extraction completed', 'scoring asked again', 'recommendation answered again'],
+    has: ['scoring asked again', 'recommendation answered again', 'review answered', 'extraction completed'],
+    first: 2,
   },
   {
     name: '14-security-audit',
     openRuns: securityAudit,
-    has: ['scanners started', 'web asked', 'web answered', 'network completed', 'report completed'],
+    has: ['web asked', 'web answered', 'network completed', 'scanners started', 'report completed'],
+    first: 3,
   },
 ] as const
 
 describe('a case study ends with the same report when its process is killed at any border between stages', () => {
   afterEach(() => void vi.unstubAllEnvs())
 
-  test.each(studies)('$name', { timeout: 600_000 }, async ({ openRuns, has }) => {
+  test.each(studies)('$name', { timeout: 600_000 }, async ({ openRuns, has, first }) => {
     const place = mkdtempSync(join(tmpdir(), 'case-study-'))
     // A process that starts with its sources compiled takes half as long.
     vi.stubEnv('NODE_COMPILE_CACHE', process.env['NODE_COMPILE_CACHE'] ?? join(place, 'compiled'))
@@ -39,7 +45,8 @@ describe('a case study ends with the same report when its process is killed at a
       const told = whole.lines.filter((line) => line.startsWith('border: '))
       const borders = [...new Set(told)].map((line) => line.slice('border: '.length))
       expect(borders).toEqual(expect.arrayContaining([...has]))
-      for (const [at, border] of draws<readonly string[]>(has, has, borders).entries()) {
+      const some = has.slice(0, first)
+      for (const [at, border] of draws<readonly string[]>(some, some, borders).entries()) {
         const killed = await runs.run(`killed-${at}.db`, border)
         const second = await runs.run(`killed-${at}.db`)
         expect({

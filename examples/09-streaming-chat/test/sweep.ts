@@ -8,9 +8,10 @@ const chat = chatWith(() => new SmallModel({ wordMs: 0 }))
 export const tasks = [chat]
 
 /** One answer, and what a reader saw who followed all of it. */
-export const sweep = () =>
+export const sweep = (every = 1) =>
   sweepCrashes({
     tasks,
+    every,
     script: async (test) => {
       const receipt = await test.runtime.submit(chat, {})
       await test.runtime.signal(receipt, 'message', 'I go to Bergen.')

@@ -8,9 +8,10 @@ const batch = batchTask()
 export const tasks = [...pipeline.tasks, batch]
 
 /** Both test a small site, which is another one in each run. */
-export const sweep = () =>
+export const sweep = (every = 1) =>
   sweepCrashes({
     tasks,
+    every,
     // Its pages are real requests: no limit of time may come before their answers.
     patienceMs: 2_000,
     script: async (test) => {

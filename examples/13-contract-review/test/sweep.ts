@@ -9,9 +9,10 @@ export { tasks }
 const contract = readFileSync(new URL('../src/contract.txt', import.meta.url), 'utf8')
 
 /** A review of the contract, with all questions answered. */
-export const sweep = () =>
+export const sweep = (every = 1) =>
   sweepCrashes({
     tasks,
+    every,
     script: async (test) => {
       const receipt = await test.runtime.submit(review, { job: 'a review', contract }, { agreement })
       return answered(test, receipt.taskId)

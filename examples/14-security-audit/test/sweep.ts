@@ -10,9 +10,10 @@ import { startTarget } from '../src/target.ts'
 export { tasks }
 
 /** An audit of a target of its own for each run, with all questions answered. */
-export const sweep = () =>
+export const sweep = (every = 1) =>
   sweepCrashes({
     tasks,
+    every,
     // Its probes are real requests: no limit of time may come before their answers.
     patienceMs: 2_000,
     script: async (test) => {

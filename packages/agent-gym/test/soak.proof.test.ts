@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { draws } from '../../../tools/draws.ts'
 import { soakCommand } from '../src/cli/soak-command.ts'
 import { isBelow, slopeOf } from '../src/soak/slope.ts'
 
@@ -13,17 +14,23 @@ async function soaked(...args: readonly string[]) {
   return { code, ...said }
 }
 
+const leaks: (readonly [leak: string, figures: readonly string[]])[] = [
+  ['timer', ['handles, descriptors and timers', 'left 2 s after the end']],
+  ['listener', ['listeners more at the end']],
+  ['leak', ['heap after a collection']],
+]
+
 describe('the soak', () => {
-  test.each([
-    ['leak', ['heap after a collection']],
-    ['listener', ['listeners more at the end']],
-    ['timer', ['handles, descriptors and timers', 'left 2 s after the end']],
-  ])('R10 finds a planted %s: %s', { timeout: 120_000 }, async (leak, figures) => {
-    const { code, out } = await soaked('--tasks', '100', '--plant', leak)
-    expect(code).toBe(1)
-    for (const figure of figures)
-      expect(out.split('\n').find((it) => it.includes(figure))).toContain('BROKEN')
-  })
+  // A soak is a stage of each landing, too. That it finds a leak a landing shows for the one that two figures tell of, and each night for all.
+  test.each(draws(leaks.slice(0, 1), leaks.slice(0, 1), leaks))(
+    'R10 finds a planted %s: %s',
+    async (leak, figures) => {
+      const { code, out } = await soaked('--tasks', '100', '--plant', leak)
+      expect(code).toBe(1)
+      for (const figure of figures)
+        expect(out.split('\n').find((it) => it.includes(figure))).toContain('BROKEN')
+    },
+  )
 
   test('a leak that there is not, and a length that is none, are wrong', async () => {
     expect(await soaked('--plant', 'leek')).toMatchObject({

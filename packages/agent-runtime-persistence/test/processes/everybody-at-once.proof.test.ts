@@ -9,7 +9,7 @@ import { Program } from '../helpers/program.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 
 /** How long all of them go on, in s. Times are judged in the minute alone, on a machine that does nothing else: beside other tests they say nothing. */
-const seconds = Number(process.env['AT_ONCE_SECONDS'] ?? draws(6, 6, 12))
+const seconds = Number(process.env['AT_ONCE_SECONDS'] ?? draws(3, 3, 12))
 const isTimed = seconds >= 60
 const barMs = isTimed ? 500 : Number.POSITIVE_INFINITY
 const leastRounds = isTimed ? seconds / 4 : 0

@@ -1,0 +1,191 @@
+// Says which programs of tests load our packages as they are built for users, and not from their sources: such a process starts in half the time of a processor.
+//
+//   node tools/built.ts    after `pnpm release --pack`, which builds the packages
+//
+// A program loads a package either as it is built or from its sources, never both, because `instanceof` fails between two copies of a class. A program that
+// imports a source which is no entry point of its package has all of that package from its sources. What was built from other sources is not used.
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import {
+  entriesOf,
+  type Entry,
+  type Manifest,
+  programsOf,
+  readManifest,
+  threadsOf,
+} from './publish/manifest.ts'
+import { publicPackages } from './publish/packages.ts'
+import { staged } from './publish/stage-package.ts'
+
+const workspace = resolve(import.meta.dirname, '..')
+const record = join(workspace, 'node_modules/.cache/built.json')
+
+/** What tools/built/preload.mjs reads. */
+export interface Built {
+  /** Of the sources from which the packages were built. */
+  readonly hash: string
+  /** By the URL of the source of an entry point: its package, and the URL of its bundle. */
+  readonly entries: Readonly<Record<string, { readonly of: string; readonly url: string }>>
+  /** By the URL of a program: the packages that it has from their sources. A program that is not here has all of them so. */
+  readonly programs: Readonly<Record<string, readonly string[]>>
+}
+
+/** What tests start. */
+const tests = [
+  'packages/*/test/**/*.ts',
+  'packages/agent-gym/{bin,src}/**/*.{ts,mjs}',
+  'packages/*/bin/*.mjs',
+  'examples/*/{src,test}/**/*.ts',
+]
+/** Those of them whose tasks a worker loads. */
+const given = [
+  'packages/*/test/{isolation,pool}/programs/*.ts',
+  'packages/*/test/project/*.ts',
+  'examples/*/src/*.ts',
+  'packages/agent-gym/src/demo/*.ts',
+]
+
+function filesOf(patterns: readonly string[]): readonly string[] {
+  const exclude = ['**/*.test.ts', '**/node_modules/**']
+  return globSync(patterns, { cwd: workspace, exclude }).map((file) => join(workspace, file))
+}
+
+/** The variables of the environment with which processes load built packages; none where those are of other sources, or were not built. */
+export function environmentOfBuilt(file = record): Readonly<Record<string, string>> {
+  if (!existsSync(file)) return {}
+  const { hash } = JSON.parse(readFileSync(file, 'utf8')) as Pick<Built, 'hash'>
+  if (hash !== hashOfSources()) return {}
+  const preload = pathToFileURL(join(import.meta.dirname, 'built/preload.mjs')).href
+  const options = `${process.env['NODE_OPTIONS'] ?? ''} --import=${preload}`.trim()
+  return { BUILT_PACKAGES: file, NODE_OPTIONS: options }
+}
+
+/** Of all that the packages are built from. */
+export function hashOfSources(): string {
+  const hash = createHash('sha256')
+  const files = ['pnpm-lock.yaml', ...globSync('packages/*/{package.json,src/**/*.ts}', { cwd: workspace })]
+  for (const file of files.toSorted())
+    hash
+      .update(file)
+      .update('\0')
+      .update(readFileSync(join(workspace, file)))
+  return hash.digest('hex')
+}
+
+function describeBuilt(): Built {
+  const packages = publicPackages(workspace)
+  const entries = packages.flatMap(({ folder, manifest }) =>
+    entriesOf(manifest).map(({ name, source }) => ({
+      of: manifest.name,
+      source: join(folder, source),
+      bundle: join(folder, staged, 'dist', `${name}.js`),
+    })),
+  )
+  const missing = entries.filter(({ bundle }) => !existsSync(bundle))
+  if (missing.length > 0)
+    throw new Error(`${missing[0]?.bundle} does not exist: "pnpm release --pack" builds it`)
+  const imports = new Imports()
+  const sourcesOf = (find: (manifest: Manifest) => readonly Entry[]) =>
+    packages.flatMap(({ folder, manifest }) => find(manifest).map(({ source }) => join(folder, source)))
+  const [started, alone] = [sourcesOf(programsOf), sourcesOf(threadsOf)]
+  // Some load modules that they are given.
+  const ofGiven = filesOf(given).flatMap((file) => imports.insideOf(file))
+  const loadsGiven = (file: string) =>
+    started.includes(file) || imports.reaches(file, '@ku0/agent-runtime-cli')
+  const fromSources = (file: string) =>
+    // All of its code is in one bundle, and it shares no object with others.
+    alone.includes(file)
+      ? []
+      : [
+          ...new Set([
+            ...(started.includes(file) ? [] : imports.insideOf(file)),
+            ...(loadsGiven(file) ? ofGiven : []),
+          ]),
+        ]
+  const programs = Object.fromEntries(
+    [...filesOf(tests), ...started].map((file) => [pathToFileURL(file).href, fromSources(file)]),
+  )
+  return {
+    hash: hashOfSources(),
+    entries: Object.fromEntries(
+      entries.map(({ of, source, bundle }) => [
+        pathToFileURL(source).href,
+        { of, url: pathToFileURL(bundle).href },
+      ]),
+    ),
+    programs,
+  }
+}
+
+/** What programs import, as far as that stands in their texts. */
+export class Imports {
+  /** The entry points of all packages, private ones too, by what is written in an import. */
+  private readonly named = new Map<string, string>()
+  /** The public packages, by the folder of their sources. */
+  private readonly sources = new Map<string, string>()
+  private readonly entries = new Set<string>()
+  private readonly found = new Map<string, readonly string[]>()
+
+  constructor() {
+    const open = new Set(publicPackages(workspace).map(({ folder }) => folder))
+    for (const file of globSync('packages/*/package.json', { cwd: workspace })) {
+      const folder = join(workspace, dirname(file))
+      const manifest = readManifest(folder)
+      for (const [subpath, source] of Object.entries(manifest.exports ?? {})) {
+        this.named.set(manifest.name + subpath.slice(1), join(folder, source))
+        if (open.has(folder)) this.entries.add(join(folder, source))
+      }
+      if (open.has(folder)) this.sources.set(join(folder, 'src/'), manifest.name)
+    }
+  }
+
+  /** The public packages of which the program loads sources that are no entry points. */
+  insideOf(file: string): readonly string[] {
+    const inner = this.all(file).filter((it) => it !== file && !this.entries.has(it))
+    return [...new Set(inner.flatMap((it) => this.packageOf(it) ?? []))].toSorted()
+  }
+
+  /** Whether the program imports an entry point of a package. */
+  reaches(file: string, name: string): boolean {
+    return this.all(file).some((it) => this.entries.has(it) && this.packageOf(it) === name)
+  }
+
+  private packageOf(file: string): string | undefined {
+    return [...this.sources].find(([folder]) => file.startsWith(folder))?.[1]
+  }
+
+  /** The program and what it imports, up to entry points of public packages. */
+  private all(file: string): readonly string[] {
+    const files = new Set([file])
+    // The set grows while it is read.
+    for (const it of files)
+      if (it === file || !this.entries.has(it)) for (const next of this.importsOf(it)) files.add(next)
+    return [...files]
+  }
+
+  private importsOf(file: string): readonly string[] {
+    const known = this.found.get(file)
+    if (known !== undefined) return known
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    const specifiers = [...text.matchAll(statements), ...text.matchAll(calls)].map(([, name = '']) => name)
+    const found = specifiers.flatMap((name) =>
+      name.startsWith('.') || isAbsolute(name)
+        ? [resolve(dirname(file), name)]
+        : (this.named.get(name) ?? []),
+    )
+    this.found.set(file, found)
+    return found
+  }
+}
+
+const statements = /^\s*(?:import|export)\s+(?!type\b)(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]/gm
+const calls = /\bimport\(\s*['"]([^'"]+)['"]/g
+
+if (import.meta.main) {
+  const built = describeBuilt()
+  mkdirSync(dirname(record), { recursive: true })
+  writeFileSync(record, JSON.stringify(built))
+  console.log(`${Object.keys(built.programs).length} programs of tests load the packages as they are built`)
+}
