@@ -1,10 +1,13 @@
 // Says which programs of tests load our packages as they are built for users, and not from their sources: such a process starts in half the time of a processor.
 //
-//   node tools/built.ts    after `pnpm release --pack`, which builds the packages
+//   node tools/built.ts [--is-current]    after `pnpm release --pack`, which builds the packages
+//
+// --is-current: fails where something has changed since. Then nothing that was built is used.
 //
 // A program loads a package either as it is built or from its sources, never both, because `instanceof` fails between two copies of a class. A program that
 // imports a source which is no entry point of its package has all of that package from its sources. What was built from other sources is not used.
-import { createHash } from 'node:crypto'
+import { spawnSync } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -62,17 +65,29 @@ export function environmentOfBuilt(file = record): Readonly<Record<string, strin
   return { BUILT_PACKAGES: file, NODE_OPTIONS: options }
 }
 
-/** Of all that the packages are built from. */
+/** Of all that the packages and the programs of tests are; another one each time where no repository says what that is. */
 export function hashOfSources(): string {
-  const hash = createHash('sha256')
-  const files = ['pnpm-lock.yaml', ...globSync('packages/*/{package.json,src/**/*.ts}', { cwd: workspace })]
-  for (const file of files.toSorted())
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...hashed]
+  const { status, stdout } = spawnSync('git', args, { cwd: workspace, encoding: 'utf8', maxBuffer: 1e8 })
+  const hash = createHash('sha256').update(status === 0 ? '' : randomUUID())
+  const files = stdout.split('\0').filter((file) => file !== '')
+  for (const file of files.toSorted().filter((it) => existsSync(join(workspace, it))))
     hash
       .update(file)
       .update('\0')
       .update(readFileSync(join(workspace, file)))
   return hash.digest('hex')
 }
+
+const hashed = [
+  'packages',
+  'examples',
+  'tools/publish',
+  'tools/built.ts',
+  'package.json',
+  'pnpm-lock.yaml',
+  'LICENSE',
+]
 
 function describeBuilt(): Built {
   const packages = publicPackages(workspace)
@@ -183,7 +198,9 @@ export class Imports {
 const statements = /^\s*(?:import|export)\s+(?!type\b)(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]/gm
 const calls = /\bimport\(\s*['"]([^'"]+)['"]/g
 
-if (import.meta.main) {
+if (import.meta.main && process.argv.includes('--is-current')) {
+  if (Object.keys(environmentOfBuilt()).length === 0) process.exitCode = 1
+} else if (import.meta.main) {
   const built = describeBuilt()
   mkdirSync(dirname(record), { recursive: true })
   writeFileSync(record, JSON.stringify(built))
