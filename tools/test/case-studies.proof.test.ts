@@ -32,6 +32,9 @@ const studies = [
   },
 ] as const
 
+/** One that takes a minute is judged as slow: its scores are lower then, as they should be. */
+const fastMs = 60_000
+
 describe('a case study ends with the same report when its process is killed at any border between stages', () => {
   afterEach(() => void vi.unstubAllEnvs())
 
@@ -41,24 +44,28 @@ describe('a case study ends with the same report when its process is killed at a
     vi.stubEnv('NODE_COMPILE_CACHE', process.env['NODE_COMPILE_CACHE'] ?? join(place, 'compiled'))
     try {
       await using runs = await openRuns(place)
+      const began = performance.now()
       const whole = await runs.run('undisturbed.db')
+      const wholeMs = performance.now() - began
       const told = whole.lines.filter((line) => line.startsWith('border: '))
       const borders = [...new Set(told)].map((line) => line.slice('border: '.length))
       expect(borders).toEqual(expect.arrayContaining([...has]))
       const some = has.slice(0, first)
       for (const [at, border] of draws<readonly string[]>(some, some, borders).entries()) {
+        const from = performance.now()
         const killed = await runs.run(`killed-${at}.db`, border)
         const second = await runs.run(`killed-${at}.db`)
+        const isInTime = Math.max(wholeMs, performance.now() - from) < fastMs
         expect({
           border,
           signals: [killed.signal, second.signal],
           report: second.line('report: '),
-          scores: second.line('scores: '),
+          scores: isInTime && second.line('scores: '),
         }).toEqual({
           border,
           signals: ['SIGKILL', null],
           report: whole.line('report: '),
-          scores: whole.line('scores: '),
+          scores: isInTime && whole.line('scores: '),
         })
       }
     } finally {
