@@ -66,6 +66,48 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('limits', '11.8 a purchase with a key'),
   },
   {
+    name: '11.8 entries are folded whose task is not over',
+    file: `${core}ledger/fold-ledger.ts`,
+    edits: [['row.seq < open && !isKept', '!isKept']],
+    killedBy: conformance('limits', '11.8 entries stay whose task'),
+  },
+  {
+    name: '11.8 a purchase is folded before its key is free',
+    file: `${core}ledger/fold-ledger.ts`,
+    edits: [[' || (row.key !== null && row.at + keysMs > now)', '']],
+    killedBy: conformance('limits', '11.8 a purchase with a key is kept'),
+  },
+  {
+    name: '11.8 the hash of a fold forgets the folds before it',
+    file: `${core}ledger/fold-ledger.ts`,
+    edits: [['hashOf(ws, folded ?? noFold, fresh)', 'hashOf(ws, noFold, fresh)']],
+    killedBy: ['packages/agent-runtime-persistence/test/care/retention.test.ts', '11.8 the rest is proven'],
+  },
+  {
+    name: '11.8 damage in a ledger is folded away',
+    file: `${core}ledger/fold-ledger.ts`,
+    edits: [[' && follows(row, taken.at(-1))', '']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/care/retention.test.ts',
+      '11.8 a ledger that is damaged',
+    ],
+  },
+  {
+    name: '11.8 an opening entry that nobody folded is believed',
+    file: `${persistence}care/verify/ledger-rules.ts`,
+    edits: [["if (kind === 'opening' && (seq > 1 || note !== null))", 'if (seq < 0)']],
+    killedBy: ['packages/agent-runtime-persistence/test/care/retention.test.ts', 'is followed by another'],
+  },
+  {
+    name: '11.9 a process without shares never says that a task waits for credits',
+    file: `${persistence}views/queue-view.ts`,
+    edits: [['client === undefined || client.entries === 0', 'client !== null']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/limits/ledger.test.ts',
+      '11.9 a process that was not',
+    ],
+  },
+  {
     name: '11.8 credits that are set make no entry',
     file: `${core}share/put-client.ts`,
     edits: [

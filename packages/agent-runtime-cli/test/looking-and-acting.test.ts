@@ -428,6 +428,16 @@ describe('commands that act', () => {
     expect((await agent('credits', 'ledger', 'acme')).out).toMatch(
       / purchase +12.5 +1012.5 +0 +.*invoice 7\n$/,
     )
+    // One with a key is kept for a day.
+    expect((await agent('prune', '--ledger', '1ms')).out).toBe('nothing is old enough to be deleted\n')
+    for (const amount of ['1', '2']) await agent('credits', 'buy', 'fold', amount)
+    expect((await agent('prune', '--ledger', '1ms')).out).toBe(
+      '3 entries of ledgers would be folded; add --yes to fold them\n',
+    )
+    expect((await agent('prune', '--ledger', '1ms', '--yes')).out).toBe('3 entries of ledgers folded\n')
+    expect((await agent('credits', 'ledger', 'fold')).out).toContain(
+      'the entries up to this one were folded into it: 3 entries',
+    )
     expect(await agent('credits', 'show', 'nobody')).toMatchObject({ code: 66 })
     expect((await agent('credits', 'buy', 'acme', 'many')).err).toContain('the amount is a number above 0')
   })

@@ -14,6 +14,7 @@ export { swarmRecordOf } from './swarm/view.ts'
 export { swarmRoute } from './route/observe.ts'
 export { wantsCredits } from './ledger/afford.ts'
 export { ledgerEntryOf } from './ledger/entry.ts'
+export { isFold } from './ledger/fold-ledger.ts'
 export { clientRecordOf } from './share/put-client.ts'
 export { evaluationRecordOf, reputationRecordOf } from './evaluation/evaluate.ts'
 export { flushRank, fold, foldOrder } from './transition/fold.ts'
@@ -69,7 +70,16 @@ export { shareOf } from './swarm/agents.ts'
 export { settleSupervisors } from './supervision/settle-supervisors.ts'
 export { renew, sweep, takeOver } from './lease/upkeep.ts'
 export { promote } from './queue/promote.ts'
-export type { Counted, Duties, Kind, Kinds, Loaded, PrunableWanted, Wanted } from './transition/wanted.ts'
+export type {
+  Counted,
+  Duties,
+  FoldableWanted,
+  Kind,
+  Kinds,
+  Loaded,
+  PrunableWanted,
+  Wanted,
+} from './transition/wanted.ts'
 export {
   blobReference,
   childKey,

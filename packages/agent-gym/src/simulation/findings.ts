@@ -42,6 +42,7 @@ export const counted = [
   'agreed submissions',
   'refused for credits',
   'entries',
+  'folded entries',
 ] as const
 export type Counted = (typeof counted)[number]
 export type Counts = Readonly<Record<Counted, number>>

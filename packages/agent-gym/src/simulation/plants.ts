@@ -419,6 +419,12 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
         if (ground.random.int(20) === 0) tables.forgetSettlement()
       },
     })),
+  'an opening entry that says too much': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        tables.raiseOpening()
+      },
+    })),
   'a start without credits': () =>
     plain({
       config: (given) =>
@@ -779,6 +785,18 @@ class Tables {
   forgetSettlement(): void {
     this.#run(
       'UPDATE ledger SET held = held + 250000, reserved = reserved + 250000 WHERE kind = 3 AND seq = (SELECT max(seq) FROM ledger AS other WHERE other.client = ledger.client)',
+    )
+  }
+
+  /** What was folded comes to more than it was, once, and so does all that came after it. */
+  raiseOpening(): void {
+    const folded = '(SELECT client FROM ledger WHERE kind = 0 AND seq > 1)'
+    if (this.#get("SELECT 1 FROM ledger WHERE note = 'raised'") !== undefined) return
+    this.#run(`UPDATE client SET credits = credits + 250000 WHERE name IN ${folded}`)
+    this.#run(
+      `UPDATE ledger SET credits = credits + 250000, amount = amount + CASE kind WHEN 0 THEN 250000 ELSE 0 END,
+         note = CASE kind WHEN 0 THEN 'raised' ELSE note END
+        WHERE client IN ${folded}`,
     )
   }
 

@@ -41,7 +41,7 @@ export interface StructureRows {
   readonly entries: readonly Entry[]
 }
 
-const [PURCHASE, RESERVE, SETTLE] = [1, 2, 3] as const
+const [OPENING, PURCHASE, RESERVE, SETTLE] = [0, 1, 2, 3] as const
 
 /** A child of a supervisor. */
 interface Seat {
@@ -93,6 +93,9 @@ export class StructureAudit {
   readonly #programs = new Map<number, PipelineProgram>()
   readonly #choices = new Map<number, OutOfCredits>()
   readonly #bought = new Map<string, number>()
+  /** The entries that were seen, by client, in order: those too that were folded since. */
+  readonly #seen = new Map<string, readonly Entry[]>()
+  #folded = 0
   #happened = nothingYet()
   #entries = 0
 
@@ -543,9 +546,11 @@ export class StructureAudit {
   }
 
   /** 11.8: each entry is the one before it and what it changes; what is reserved are the estimates of what has started; nothing is bought twice. */
-  #ledgers(tasks: ReadonlyMap<number, Followed>, { clients, entries }: StructureRows): void {
+  #ledgers(tasks: ReadonlyMap<number, Followed>, { clients, entries: rows }: StructureRows): void {
+    const entries = this.#unfolded(tasks, rows)
     this.#findings.count('entries', Math.max(0, entries.length - this.#entries))
     this.#entries = entries.length
+    const there = new Set(rows)
     const held = new Map<string, number>()
     for (const { row, client, estimate, measured } of tasks.values())
       if (row.fence > 0 && row.state < COMPLETED && measured?.held === undefined)
@@ -565,9 +570,11 @@ export class StructureAudit {
             '11.8',
             `entry ${entry.seq} of '${name}' says ${entry.credits} and ${entry.reserved}, the sums are ${free} and ${reserved}`,
           )
-        if (entry.kind === PURCHASE && keys.has(entry.key ?? ''))
+        // A key whose purchase was folded buys again.
+        const isKept = entry.kind === PURCHASE && there.has(entry)
+        if (isKept && keys.has(entry.key ?? ''))
           this.#violated('11.8', `'${name}' has bought '${entry.key}' twice`)
-        if (entry.kind === PURCHASE) keys.add(entry.key ?? '')
+        if (isKept) keys.add(entry.key ?? '')
         if (entry.kind === RESERVE && entry.credits < 0 && this.#choiceOf(entry.task ?? 0) !== 'run')
           this.#violated(
             '11.9',
@@ -583,6 +590,41 @@ export class StructureAudit {
         )
     }
     this.#settled(tasks, entries)
+  }
+
+  /**
+   * 11.8: all entries of each ledger, those that were folded as they were seen before. The entry that stands for them has their sums, and none of them holds
+   * credits of a task that is not over.
+   */
+  #unfolded(tasks: ReadonlyMap<number, Followed>, rows: readonly Entry[]): readonly Entry[] {
+    const stand = rows.filter(({ kind, seq }) => kind === OPENING && seq > 1)
+    const folded = stand.reduce((sum, { seq }) => sum + seq, 0)
+    this.#findings.count('folded entries', folded - this.#folded)
+    this.#folded = folded
+    return [...Map.groupBy(rows, ({ client }) => client)].flatMap(([client, own]) => {
+      const [first] = own
+      const seen = this.#seen.get(client) ?? []
+      const gone = first?.kind === OPENING && first.seq > 1 ? seen.filter(({ seq }) => seq <= first.seq) : []
+      const all = gone.length === 0 ? own : [...gone, ...own.slice(1)]
+      this.#seen.set(client, all)
+      if (first === undefined || gone.length === 0) return all
+      const free = gone.reduce((sum, { amount }) => sum + amount, 0)
+      const reserved = gone.reduce((sum, { held }) => sum + held, 0)
+      if (first.amount !== free || first.held !== reserved || gone.length !== first.seq)
+        this.#violated(
+          '11.8',
+          `entry ${first.seq} of '${client}' opens with ${first.amount} and ${first.held}, the ${gone.length} entries before came to ${free} and ${reserved}`,
+        )
+      const early = gone.find(
+        ({ kind, task }) => kind === RESERVE && (tasks.get(task ?? 0)?.row.state ?? COMPLETED) < COMPLETED,
+      )
+      if (early !== undefined)
+        this.#violated(
+          '11.8',
+          `entry ${early.seq} of '${client}' was folded before task ${early.task} was over`,
+        )
+      return all
+    })
   }
 
   /** 11.8: a task is reserved for once, and settled at what it has cost. */
@@ -606,7 +648,8 @@ export class StructureAudit {
   }
 
   /** At the end: no purchase that was answered is lost, or another (I1). */
-  end({ entries }: StructureRows): void {
+  end({ entries: rows }: StructureRows): void {
+    const entries = this.#ledger === undefined ? rows : [...this.#seen.values()].flat()
     const there = new Map(
       entries.flatMap(({ client, kind, key, amount }) =>
         kind === PURCHASE ? [[`${client} ${key}`, amount]] : [],

@@ -31,6 +31,8 @@ export interface Structures {
   readonly permanents: boolean
   /** Some pipelines have a stage with partitions. */
   readonly partitions: boolean
+  /** Old entries of ledgers are folded. */
+  readonly folds: boolean
 }
 
 export const noStructures: Structures = {
@@ -40,11 +42,12 @@ export const noStructures: Structures = {
   agreements: false,
   permanents: false,
   partitions: false,
+  folds: false,
 }
 
 /** `late` draws what there was not always: without it a seed draws the rest as it does with it. */
 export function drawStructures(random: SeededRandom, late: SeededRandom | undefined): Structures {
-  return {
+  const structures = {
     permanents: late?.int(2) === 0,
     partitions: late?.int(2) === 0,
     supervisors: random.int(4) === 0,
@@ -52,7 +55,18 @@ export function drawStructures(random: SeededRandom, late: SeededRandom | undefi
     ledger: random.int(4) === 0 ? random.pick(outOfCreditsChoices) : undefined,
     agreements: random.int(4) === 0,
   }
+  return { ...structures, folds: structures.ledger !== undefined && late?.int(2) === 0 }
 }
+
+/** How old entries of ledgers are folded: soon, and by every process. */
+export const foldingRules = {
+  completed: 'forever',
+  failed: 'forever',
+  canceled: 'forever',
+  ledger: { ageMs: 400 },
+  keysMs: 600,
+  everyMs: 250,
+} as const
 
 /** The credits that a client begins with where they are a ledger: few enough to run out. */
 export const startCredits = 12

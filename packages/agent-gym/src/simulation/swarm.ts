@@ -1,6 +1,6 @@
 import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
 import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
-import { startCredits, type Structures } from './structures.ts'
+import { foldingRules, startCredits, type Structures } from './structures.ts'
 import { drawWorkload, type Workload } from './workload.ts'
 
 /** What can go wrong in a simulated life. */
@@ -111,6 +111,7 @@ export function drawSwarm(
             },
           }
         : {}),
+      ...(structures.folds ? { retention: foldingRules } : {}),
       ...(random.int(2) === 0
         ? {}
         : {

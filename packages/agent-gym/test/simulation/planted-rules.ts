@@ -53,6 +53,7 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'a purchase that is made twice': 'I1',
   'credits that fade': '11.8',
   'a reservation that is not given back': '11.8',
+  'an opening entry that says too much': '11.8',
   'a start without credits': '11.9',
   'an agreement that is not kept': '12.5',
   'a judgement that is lost': 'I1',

@@ -45,21 +45,27 @@ that no worker runs. Each comes with the reason that explain gives. watchdog in 
   },
   {
     name: 'prune',
-    about: 'delete tasks that ended long ago',
+    about: 'delete tasks that ended long ago, and fold old entries of ledgers',
     details: `The rules are those of config.retention in the configuration file; a flag replaces the rule of its state. With flags alone, states without a flag are kept.
-Tasks are counted first, and nothing happens. Add --yes to delete them.`,
+Tasks are counted first, and nothing happens. Add --yes to delete them. With --ledger, older entries of each client's ledger of credits are folded into one opening entry, which has their sums.`,
     options: [
       ...(['completed', 'failed', 'canceled'] as const).map((state) => ({
         flags: `--${state} <duration>`,
         about: `how long ${state} tasks are kept after their end`,
         read: readDuration,
       })),
-      { flags: '--yes', about: 'delete them' },
+      {
+        flags: '--ledger <duration>',
+        about: "how long the entries of clients' ledgers are kept one by one",
+        read: readDuration,
+      },
+      { flags: '--yes', about: 'delete and fold them' },
       ...onStore,
     ],
     examples: [
       ['agent-runtime prune --completed 7d', 'count the tasks that completed over a week ago'],
       ['agent-runtime prune --completed 7d --failed 90d --yes', 'delete them, and old failed ones'],
+      ['agent-runtime prune --ledger 400d', 'count the entries of ledgers that are over 400 days old'],
     ],
     load: () => import('../commands/prune.ts'),
   },

@@ -14,26 +14,34 @@ export const run: Run = async ({ options, print, settings }) => {
   await using client = await connectStore({ ...known, config })
   if (config?.retention === undefined)
     throw new UsageError(
-      'say for how long tasks are kept: --completed 7d, --failed 90d, --canceled 7d, or retention in the configuration file',
+      'say for how long tasks are kept: --completed 7d, --failed 90d, --canceled 7d, or entries of ledgers: --ledger 400d; or set retention in the configuration file',
     )
   const pruned = await client.prune({ dryRun: !yes })
   const all = states.reduce((sum, state) => sum + pruned[state], 0)
   const each = states.map((state) => `${pruned[state]} ${state}`).join(', ')
+  const done = [
+    ...(all === 0 ? [] : [`${many(all, 'task')} ${yes ? '' : 'would be '}deleted: ${each}`]),
+    ...(pruned.folded === 0
+      ? []
+      : [`${many(pruned.folded, 'entry', 'entries')} of ledgers ${yes ? '' : 'would be '}folded`]),
+  ]
   print.answer(pruned, () => [
-    all === 0
+    done.length === 0
       ? 'nothing is old enough to be deleted'
-      : yes
-        ? `${many(all, 'task')} deleted: ${each}`
-        : `${many(all, 'task')} would be deleted: ${each}; add --yes to delete them`,
+      : `${done.join('; ')}${yes ? '' : `; add --yes to ${verbsOf(all, pruned.folded)} them`}`,
   ])
   return cliExitCodes.ok
 }
 
+function verbsOf(deleted: number, folded: number): string {
+  return [...(deleted > 0 ? ['delete'] : []), ...(folded > 0 ? ['fold'] : [])].join(' and ')
+}
+
 /** The rules of the configuration, each replaced by its flag. */
 function rulesFrom(config: Settings['config'], options: Call['options']): Settings['config'] {
-  const flags = states.flatMap((state) => {
-    const ageMs = options[state]
-    return typeof ageMs === 'number' ? [[state, { ageMs }] as const] : []
+  const flags = [...states, 'ledger'].flatMap((name) => {
+    const ageMs = options[name]
+    return typeof ageMs === 'number' ? [[name, { ageMs }] as const] : []
   })
   if (flags.length === 0) return config
   const forever = { completed: 'forever', failed: 'forever', canceled: 'forever' } as const

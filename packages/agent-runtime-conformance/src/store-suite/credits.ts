@@ -1,4 +1,4 @@
-import type { Claim, Submission, UsageSum, Write } from '@ku0/agent-runtime-core'
+import type { Claim, LedgerPlace, Submission, UsageSum, Write } from '@ku0/agent-runtime-core'
 import type { Scene } from './scene.ts'
 import type { SceneOptions, Suite } from './suite.ts'
 
@@ -6,9 +6,13 @@ const ledger = (settings: object = {}): SceneOptions => ({
   config: { shares: { ledger: true, ...settings } },
 })
 const selling = ledger({ outOfCredits: 'park', startCredits: 0 })
+/** Entries are kept for a minute, those of purchases with a key for two. */
+const folding: SceneOptions = {
+  config: { ...selling.config, retention: { ledger: { ageMs: 60_000 }, keysMs: 120_000 } },
+}
 
 /** The ledger of clients' credits. */
-export function credits({ rule, expect }: Suite): void {
+export function credits({ rule, timed, expect }: Suite): void {
   const buy = (scene: Scene, amount: number, more: Partial<Write<'purchaseCredits'>> = {}) =>
     scene.write({ kind: 'purchaseCredits', name: 'ada', amount, ...more })
   const standing = async (scene: Scene) => {
@@ -34,6 +38,25 @@ export function credits({ rule, expect }: Suite): void {
       ...(cost === 0 ? {} : { charged }),
     })
   }
+  /** One pass over all ledgers, as a runtime makes it; how many entries were folded. */
+  const fold = async (scene: Scene, dryRun = false): Promise<number> => {
+    let folded = 0
+    let place: LedgerPlace | undefined
+    do {
+      const until = scene.now - 60_000
+      const answer: Awaited<ReturnType<typeof scene.write<'foldLedger'>>> = await scene.write({
+        kind: 'foldLedger',
+        ...place,
+        until,
+        dryRun,
+      })
+      folded += answer.folded
+      place = answer.next
+    } while (place !== undefined)
+    return folded
+  }
+  const isNote = (note: string | undefined, entries: number) =>
+    new RegExp(`^folded:${entries}:[0-9a-f]{64}$`).test(note ?? '')
   const mine = (cost: number, more: Partial<Submission> = {}) => ({ client: 'ada', cost, ...more })
 
   rule(
@@ -204,6 +227,158 @@ export function credits({ rule, expect }: Suite): void {
       expect(await buy(scene, 3, { key: 'k' })).toMatchObject({ deduplicated: false, entry: { seq: 1 } })
     },
     selling,
+  )
+
+  timed(
+    '11.8 old entries are folded into one that has their sums; what came after them stays as it was',
+    async (scene) => {
+      await buy(scene, 100, { note: 'invoice 7' })
+      await complete(scene, await scene.running(mine(30)), 12)
+      await scene.pass(59_999)
+      await buy(scene, 5)
+      expect(await fold(scene)).toBe(0)
+      await scene.pass(1)
+      const before = await entries(scene)
+      expect(await fold(scene, true)).toBe(4)
+      expect(await entries(scene)).toEqual(before)
+      expect(await fold(scene)).toBe(4)
+      const [opening, ...later] = await entries(scene)
+      expect(isNote(opening?.note, 4)).toBe(true)
+      expect(opening).toMatchObject({
+        seq: 4,
+        at: before[3]?.at,
+        kind: 'opening',
+        amount: 88,
+        held: 0,
+        credits: 88,
+        reserved: 0,
+        why: 'the entries up to this one were folded into it: 4 entries, which came to 88 free credits and 0 reserved ones',
+      })
+      expect(later).toEqual(before.slice(4))
+      expect(await standing(scene)).toMatchObject({ credits: 93, reserved: 0, spent: 12, entries: 5 })
+      expect(await fold(scene)).toBe(0)
+      await buy(scene, 1)
+      expect((await entries(scene)).map(({ seq }) => seq)).toEqual([4, 5, 6])
+    },
+    folding,
+  )
+
+  timed(
+    '11.8 a second fold goes on from the first: it counts all entries, and its hash is chained with that of the first',
+    async (scene) => {
+      const note = async () => (await entries(scene))[0]?.note
+      await buy(scene, 1)
+      await buy(scene, 2)
+      await scene.pass(60_000)
+      expect(await fold(scene)).toBe(2)
+      const first = await note()
+      await buy(scene, 3)
+      await scene.pass(60_000)
+      expect(await fold(scene, true)).toBe(1)
+      expect(await fold(scene)).toBe(1)
+      expect(await told(scene)).toEqual([['opening', 6, 0]])
+      expect(isNote(await note(), 3)).toBe(true)
+      expect((await note())?.slice(-64)).not.toBe(first?.slice(-64))
+    },
+    folding,
+  )
+
+  timed(
+    '11.8 entries stay whose task is not over: the fold ends before what reserved its credits',
+    async (scene) => {
+      await buy(scene, 5)
+      await buy(scene, 5)
+      const claim = await scene.running(mine(4))
+      await buy(scene, 5)
+      await scene.pass(60_000)
+      expect(await fold(scene)).toBe(2)
+      expect(await told(scene)).toEqual([
+        ['opening', 10, 0],
+        ['reserve', -4, 4],
+        ['purchase', 5, 0],
+      ])
+      await complete(scene, claim, 3)
+      expect(await fold(scene)).toBe(2)
+      // The end of the task is young, and settles what is in the opening entry now.
+      expect(await told(scene)).toEqual([
+        ['opening', 11, 4],
+        ['settle', 0, -3],
+        ['refund', 1, -1],
+      ])
+      expect(await standing(scene)).toMatchObject({ credits: 12, reserved: 0, spent: 3 })
+    },
+    folding,
+  )
+
+  timed(
+    '11.8 a purchase with a key is kept for keysMs, and what comes after it; once it is folded the key buys again',
+    async (scene) => {
+      await buy(scene, 1)
+      await buy(scene, 1)
+      await buy(scene, 40, { key: 'k' })
+      await buy(scene, 2)
+      await scene.pass(60_000)
+      expect(await fold(scene)).toBe(2)
+      expect(await buy(scene, 40, { key: 'k' })).toMatchObject({ deduplicated: true, entry: { seq: 3 } })
+      await scene.pass(60_000)
+      expect(await fold(scene)).toBe(2)
+      expect(await buy(scene, 40, { key: 'k' })).toMatchObject({ deduplicated: false, entry: { seq: 5 } })
+      expect(await standing(scene)).toMatchObject({ credits: 84, entries: 5 })
+    },
+    folding,
+  )
+
+  timed(
+    '11.8 a ledger is folded in parts, and one of several clients after the other',
+    async (scene) => {
+      const names = ['', 'ada', 'bob', 'cyd']
+      for (const name of names)
+        await scene.settled(
+          Promise.all(
+            Array.from({ length: name === 'bob' ? 2_100 : 3 }, () =>
+              scene.store.write({ kind: 'purchaseCredits', name, amount: 1 }),
+            ),
+          ),
+        )
+      await scene.pass(60_000)
+      expect(await fold(scene, true)).toBe(2_109)
+      expect(await fold(scene)).toBe(2_109)
+      for (const name of names) {
+        const sum = name === 'bob' ? 2_100 : 3
+        const found = await scene.read({ kind: 'ledger', name })
+        expect(found).toMatchObject([{ seq: sum, kind: 'opening', amount: sum, credits: sum }])
+      }
+    },
+    folding,
+  )
+
+  timed(
+    '11.8 a client that is removed takes its opening entry with it, and begins again at 1',
+    async (scene) => {
+      const buyTwice = async () => {
+        await buy(scene, 2)
+        await buy(scene, 3)
+        await scene.pass(60_000)
+        return fold(scene)
+      }
+      expect(await buyTwice()).toBe(2)
+      expect(await scene.write({ kind: 'removeClient', name: 'ada' })).toEqual({ as: 'removed' })
+      expect(await entries(scene)).toEqual([])
+      expect(await buyTwice()).toBe(2)
+      expect(await told(scene)).toEqual([['opening', 5, 0]])
+    },
+    folding,
+  )
+
+  timed(
+    '11.8 without an age for them entries are kept',
+    async (scene) => {
+      await buy(scene, 2)
+      await buy(scene, 3)
+      await scene.pass(600_000)
+      expect(await fold(scene)).toBe(0)
+    },
+    { config: { ...selling.config, retention: {} } },
   )
 
   rule(

@@ -8,7 +8,7 @@ import type { WorkingSet } from '../transition/working-set.ts'
 
 /** Whether a task that starts next waits for credits: those of its client, in millionths, do not cover its estimate. Source: `docs/semantics.md 11.9`. */
 export function wantsCredits(
-  shares: SharesConfig | undefined,
+  shares: Pick<SharesConfig, 'ledger' | 'outOfCredits'> | undefined,
   credits: number,
   account: TaskRow['account'],
 ): boolean {

@@ -3,7 +3,7 @@ import { MICRO } from '../budget/usage.ts'
 import type { EntryRow } from './row.ts'
 
 /**
- * The cause of an entry. `opening`: the credits that the client had before its first entry; `purchase`: credits that were
+ * The cause of an entry. `opening`: the credits that the client had before its first entry, or the sums of entries that were folded; `purchase`: credits that were
  * bought; `reserve`: a task has started; `settle`: a task is over, and has cost this; `refund`: it has cost less than was reserved; `set`: the
  * credits were set to a value.
  */
@@ -73,11 +73,13 @@ export function ledgerEntryOf(
   }
 }
 
-function whyOf({ kind, amount, held, note }: EntryRow, taskId: string): string {
+function whyOf({ seq, kind, amount, held, note }: EntryRow, taskId: string): string {
   const [credits, reserved] = [amount / MICRO, held / MICRO]
   switch (kind) {
     case 'opening':
-      return `the client had ${credits} credits before its first entry`
+      return note === null
+        ? `the client had ${credits} credits before its first entry`
+        : `the entries up to this one were folded into it: ${seq} entries, which came to ${credits} free credits and ${reserved} reserved ones`
     case 'purchase':
       return `${credits} credits were bought${note === null ? '' : `: ${note}`}`
     case 'reserve':

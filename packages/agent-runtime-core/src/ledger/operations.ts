@@ -1,6 +1,8 @@
 import type { Operations } from '../transition/operation.ts'
 import type { LedgerEntry } from './entry.ts'
+import { foldLedger, foldLedgerNeeds } from './fold-ledger.ts'
 import { purchase, purchaseNeeds } from './purchase.ts'
+import type { LedgerPlace } from './row.ts'
 
 /** Writes about the credits of clients. */
 export interface LedgerWrites {
@@ -16,6 +18,15 @@ export interface LedgerWrites {
       /** It would have more than 1e9 credits. */
       | { readonly as: 'too_many'; readonly credits: number }
   }
+  /**
+   * Folds the oldest entries of the next ledgers, as far as the rules of the configuration no longer keep them, into one opening entry for each
+   * client, in one commit of bounded size. A pass begins without a place and goes on with `next` of the answer until there is none. `until`: ledgers whose
+   * oldest entry is younger are not looked at. `dryRun`: nothing is folded, the answer is the same. Source: `docs/semantics.md 11.8`.
+   */
+  foldLedger: {
+    fields: Partial<LedgerPlace> & { readonly until: number; readonly dryRun?: boolean }
+    outcome: { readonly folded: number; readonly next?: LedgerPlace }
+  }
 }
 
 /** Reads about the credits of clients. */
@@ -29,4 +40,5 @@ export interface LedgerReads {
 
 export const ledgerOperations: Operations<LedgerWrites> = {
   purchaseCredits: { rank: 3, needs: purchaseNeeds, fold: purchase },
+  foldLedger: { rank: 4, needs: foldLedgerNeeds, fold: foldLedger },
 }

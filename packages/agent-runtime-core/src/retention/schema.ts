@@ -16,7 +16,7 @@ const KeepTasks = z.union(
   { error: keepRule },
 )
 
-const KeepOfType = z.union([z.literal('forever'), z.strictObject({ ageMs: duration() }).readonly()], {
+const KeepByAge = z.union([z.literal('forever'), z.strictObject({ ageMs: duration() }).readonly()], {
   error: "'forever', or an object with ageMs",
 })
 
@@ -37,9 +37,9 @@ export const RetentionConfig = z
           z
             .strictObject(
               {
-                completed: KeepOfType.optional(),
-                failed: KeepOfType.optional(),
-                canceled: KeepOfType.optional(),
+                completed: KeepByAge.optional(),
+                failed: KeepByAge.optional(),
+                canceled: KeepByAge.optional(),
               },
               { error: 'an object with completed, failed or canceled' },
             )
@@ -48,7 +48,12 @@ export const RetentionConfig = z
         )
         .readonly()
         .default({}),
-      /** A task with an idempotency key is kept for so long after it ended, whatever else holds: until then its key finds it. */
+      /**
+       * How long the entries of clients' ledgers are kept one by one. Older ones are folded into one opening entry for each client. Source:
+       * `docs/semantics.md 11.8`.
+       */
+      ledger: KeepByAge.default('forever'),
+      /** A task with an idempotency key is kept for so long after it ended, and a purchase with a key after it was made, whatever else holds: until then the key finds it. */
       keysMs: duration().default(day),
       /** How often a runtime looks for tasks to delete. */
       everyMs: duration().default(60_000),

@@ -38,6 +38,7 @@ const lifetimes: Readonly<Record<TableName, Lifetime>> = {
   blobs: 'lookedUp',
   events: 'lookedUp',
   prunable: 'lookedUp',
+  foldable: 'lookedUp',
   schedules: 'lookedUp',
   budgets: 'lookedUp',
   parked: 'lookedUp',

@@ -5,7 +5,7 @@ import type { EvaluationRow, ReputationRow } from '../evaluation/row.ts'
 import type { PipelineRow } from '../pipeline/row.ts'
 import type { PerState, PrunablePart } from '../retention/row.ts'
 import type { History, MemoRow } from '../history/row.ts'
-import type { EntryRow } from '../ledger/row.ts'
+import type { EntryRow, FoldablePart, LedgerPlace } from '../ledger/row.ts'
 import type { LeaseRow } from '../lease/row.ts'
 import type { ScheduleRow } from '../schedule/row.ts'
 import type { ClientRow } from '../share/row.ts'
@@ -78,6 +78,8 @@ export interface Kinds {
   submissions: { name: number; found: readonly [task: number, data: string] }
   /** Tasks that ended, from a number on. */
   prunable: { name: PrunableWanted; found: PrunablePart }
+  /** The oldest entries of ledgers, from a place on. */
+  foldable: { name: FoldableWanted; found: FoldablePart }
   /** By task: its newest checkpoint, if that is what its event says. */
   checkpoints: { name: number; found: readonly [task: number, data: string] }
 }
@@ -120,6 +122,16 @@ export interface PrunableWanted {
   readonly events: number
   /** Only tasks that ended at this time or before, by their state. */
   readonly ends: PerState
+}
+
+export interface FoldableWanted extends Partial<LedgerPlace> {
+  /** The name of the place. */
+  readonly place: string
+  /** Only ledgers whose oldest entry is not younger, and no entries behind one that is. */
+  readonly until: number
+  /** So many entries, and so many clients, at the most. */
+  readonly entries: number
+  readonly clients: number
 }
 
 /** Work of a flush whose time has come, or whose process is gone. */

@@ -13,7 +13,7 @@ import type { ChildRow } from '../child/row.ts'
 import type { CircuitRow } from '../route/row.ts'
 import type { ClientRow } from '../share/row.ts'
 import type { EvaluationRow, ReputationRow } from '../evaluation/row.ts'
-import type { EntryRow } from '../ledger/row.ts'
+import type { EntryRow, FoldablePart, FoldedRow } from '../ledger/row.ts'
 import type { EventRow } from '../event/row.ts'
 import type { History } from '../history/row.ts'
 import type { KeyRow } from '../submit/row.ts'
@@ -89,6 +89,8 @@ export interface Base {
   readonly events: ReadonlyMap<string, string>
   /** By the number that it begins after: a part of the tasks that ended. */
   readonly prunable: ReadonlyMap<number, PrunablePart>
+  /** By the name of the place that it begins at: a part of the ledgers. */
+  readonly foldable: ReadonlyMap<string, FoldablePart>
   /** The schedules that an operation names, and how many there are if one may be added. */
   readonly schedules: ReadonlyMap<string, ScheduleRow>
   /** By task: its own budget, of the tasks that an operation touches and those above them. */
@@ -184,6 +186,8 @@ export class WorkingSet {
   /** The new entries of ledgers, in order, and the clients whose earlier entries go. */
   ledger: EntryRow[] = []
   readonly closedLedgers = new Set<string>()
+  /** By client: the opening entry that takes the place of all entries up to it. */
+  readonly folds = new Map<string, { readonly opening: EntryRow; readonly folded: FoldedRow }>()
   readonly circuits: Rows<string, CircuitRow, undefined>
   readonly usages: Rows<number, UsageRow, undefined>
   readonly swarms: Rows<string, SwarmRow, undefined>
@@ -319,6 +323,10 @@ export class WorkingSet {
 
   addEntry(row: EntryRow): void {
     this.ledger.push(row)
+  }
+  /** An opening entry takes the place of all entries of its client up to its number. */
+  foldLedger(opening: EntryRow, folded: FoldedRow): void {
+    this.folds.set(opening.client, { opening, folded })
   }
   /** The entry that was added last. */
   get lastEntry(): EntryRow {
@@ -630,6 +638,7 @@ export class WorkingSet {
     return (
       this.events.length + this.outputs.length + this.evaluations.length + this.pruned.length > 0 ||
       this.samples.length > 0 ||
+      this.folds.size > 0 ||
       this.written.some(isChanged)
     )
   }

@@ -191,6 +191,7 @@ const operations: {
     'child.spawned',
   ],
   prune: [{ after: 0 }, running, { pruned: { completed: 0, failed: 0, canceled: 0 } }],
+  foldLedger: [{ until: 0 }, {}, { folded: 0 }],
   registerWorkers: [{ workers: [{ workerId: 'v', capacity: 1, types: ['*'] }] }, {}, true],
   drainWorkers: [{ workerIds: ['w'] }, running, true],
   claimTask: [
@@ -371,7 +372,12 @@ describe('the order of a flush: what frees slots comes before what fills them (d
     for (const kind of ofTask) expect(flushRank[kind]).toBe(flushRank.submit)
     expect(flushRank.submit).toBeGreaterThan(flushRank.registerWorkers)
     expect(flushRank.startLease).toBe(lastRank)
-    expect(kinds.filter((kind) => flushRank[kind] === lastRank)).toEqual(['prune', 'claimTask', 'startLease'])
+    expect(kinds.filter((kind) => flushRank[kind] === lastRank)).toEqual([
+      'prune',
+      'foldLedger',
+      'claimTask',
+      'startLease',
+    ])
   })
 
   test('arrivals are folded by rank, and within a rank in their order', () => {

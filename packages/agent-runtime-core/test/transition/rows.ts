@@ -88,6 +88,7 @@ export function workingSet(
     blobs: new Map(),
     events: new Map(),
     prunable: new Map(),
+    foldable: new Map(),
     schedules: new Map(),
     budgets: new Map(),
     parked: new Map(),

@@ -401,6 +401,12 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     key: name.optional(),
     note: name.optional(),
   },
+  foldLedger: {
+    client: client.optional(),
+    seq: whole.optional(),
+    until: instant,
+    dryRun: flag.optional(),
+  },
   evaluate: {
     agentId: name,
     domain: name,

@@ -24,6 +24,7 @@ import {
   type KeyRow,
   type LeaseRow,
   type Loaded,
+  type FoldablePart,
   type PrunablePart,
   type QuotaRow,
   type ReputationRow,
@@ -90,6 +91,7 @@ export class Cache implements Base {
   submissions = new Map<number, string>()
   readonly events = new Map<string, string>()
   readonly prunable = new Map<number, PrunablePart>()
+  readonly foldable = new Map<string, FoldablePart>()
   readonly waits = new Map<number, readonly WaitRow[]>()
   readonly signals = new Map<number, readonly SignalRow[]>()
   readonly verdicts = new Map<number, VerdictsRow>()
@@ -170,6 +172,7 @@ export class Cache implements Base {
     }
     for (const [task, seq, data] of loaded.events ?? none) this.events.set(`${task}:${seq}`, data)
     for (const part of loaded.prunable ?? none) this.prunable.set(part.after, part)
+    for (const part of loaded.foldable ?? none) this.foldable.set(part.place, part)
     for (const [signal, text] of loaded.signals ?? none) {
       const unread = this.signals.get(signal.task) ?? none
       this.signals.set(

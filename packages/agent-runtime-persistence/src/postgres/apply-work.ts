@@ -1,5 +1,6 @@
-import { canonical, circuitStates, dimensions, entryKinds, type Scores } from '@ku0/agent-runtime-core'
+import { canonical, circuitStates, dimensions, type Scores } from '@ku0/agent-runtime-core'
 import type { WorkingSet } from '@ku0/agent-runtime-core/transition'
+import { valuesOf } from '../sqlite/ledger.ts'
 import type { Statement } from './batch.ts'
 import { deleted, inserted, put, type Row } from './write.ts'
 
@@ -79,30 +80,26 @@ export function evaluationsOf(ws: WorkingSet): Statement[] {
   ]
 }
 
-/** The entries of a client that was removed go with it. */
-export function ledgerOf({ ledger, closedLedgers }: WorkingSet): Statement[] {
+/** As `prepareLedgerApply` does in a file. */
+export function ledgerOf({ ledger, closedLedgers, folds }: WorkingSet): Statement[] {
+  const closed = Array.from(closedLedgers, (name): Row => [name])
+  const folded = Array.from(folds.values(), (it) => it.folded)
+  const openings = Array.from(folds.values(), (it) => it.opening)
   return [
+    ...deleted('ledger', ['client'], closed),
+    ...deleted('folded', ['client'], closed),
     ...deleted(
       'ledger',
+      ['client', 'seq'],
+      folded.map(({ client, entries }) => [client, entries]),
+      '<=',
+    ),
+    ...put(
+      'folded',
       ['client'],
-      Array.from(closedLedgers, (name) => [name]),
+      folded.map(({ client, entries, hash }) => [client, entries, hash]),
     ),
-    ...inserted(
-      'ledger',
-      ledger.map((it) => [
-        it.client,
-        it.seq,
-        it.at,
-        entryKinds.indexOf(it.kind),
-        it.amount,
-        it.held,
-        it.credits,
-        it.reserved,
-        it.task,
-        it.key,
-        it.note,
-      ]),
-    ),
+    ...inserted('ledger', [...openings, ...ledger].map(valuesOf)),
   ]
 }
 

@@ -428,6 +428,14 @@ CREATE TABLE sample (
 );
 CREATE INDEX sample_age ON sample (step_ms, at);
 `,
+  `
+-- How far the ledger of each client was folded into its opening entry, with a hash over what was folded.
+CREATE TABLE folded (
+  client text COLLATE "C" PRIMARY KEY,
+  entries bigint NOT NULL CHECK (entries >= 2),
+  hash text COLLATE "C" NOT NULL
+);
+`,
 ]
 
 /** The version this code writes and understands. */

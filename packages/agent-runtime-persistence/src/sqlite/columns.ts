@@ -64,6 +64,7 @@ export const columns = {
     'key text?',
   ],
   event: ['task integer', 'seq integer', 'type text', 'at integer', 'data text', 'blob text?', 'hash blob'],
+  folded: ['client text', 'entries integer', 'hash text'],
   idempotency: ['key text', 'task integer', 'payload_hash text'],
   journal: ['number integer', 'at integer', 'touched text', 'hash blob'],
   lease: [

@@ -1,5 +1,10 @@
 import { entryKinds, type EntryKind, type LedgerEntry, type Read } from '@ku0/agent-runtime-core'
-import { type EntryRow, ledgerEntryOf, type WorkingSet } from '@ku0/agent-runtime-core/transition'
+import {
+  type EntryRow,
+  type FoldedRow,
+  ledgerEntryOf,
+  type WorkingSet,
+} from '@ku0/agent-runtime-core/transition'
 import type { Queries } from '../views/queries.ts'
 import { listed, type RowOf } from './columns.ts'
 import type { Statements } from './statements.ts'
@@ -16,6 +21,7 @@ export function prepareLedgerLoad(db: Queries) {
       `SELECT ${all} FROM ledger WHERE client = ? AND seq > ? ORDER BY seq LIMIT ? + 0`,
     )
     .raw()
+  const folded = db.prepare<[string], FoldedRow>('SELECT client, entries, hash FROM folded WHERE client = ?')
   return {
     byKey: (client: string, key: string): EntryRow | undefined => {
       const row = byKey.get(client, key)
@@ -24,30 +30,49 @@ export function prepareLedgerLoad(db: Queries) {
     /** Those after a number, the oldest first. */
     page: (client: string, after: number, limit: number): readonly EntryRow[] =>
       page.all(client, after, limit).map(entryOf),
+    folded: (client: string): FoldedRow | undefined => folded.get(client),
   }
 }
 
-/** Writes the new entries of ledgers; those of a client that was removed go with it. */
+export type LedgerPages = ReturnType<typeof prepareLedgerLoad>
+
+/** Writes the new entries of ledgers. Those that were folded give way to one, and those of a client that was removed go with it. */
 export function prepareLedgerApply(db: Statements) {
   const insert = db.prepare('INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const close = db.prepare('DELETE FROM ledger WHERE client = ?')
-  return ({ ledger, closedLedgers }: WorkingSet): void => {
-    for (const name of closedLedgers) close.run(name)
-    for (const row of ledger)
-      insert.run(
-        row.client,
-        row.seq,
-        row.at,
-        entryKinds.indexOf(row.kind),
-        row.amount,
-        row.held,
-        row.credits,
-        row.reserved,
-        row.task,
-        row.key,
-        row.note,
-      )
+  const forget = db.prepare('DELETE FROM folded WHERE client = ?')
+  const removeFolded = db.prepare('DELETE FROM ledger WHERE client = ? AND seq <= ?')
+  const putFolded = db.prepare('INSERT OR REPLACE INTO folded VALUES (?, ?, ?)')
+  return ({ ledger, closedLedgers, folds }: WorkingSet): void => {
+    for (const name of closedLedgers) {
+      close.run(name)
+      forget.run(name)
+    }
+    for (const { opening, folded } of folds.values()) {
+      removeFolded.run(folded.client, folded.entries)
+      putFolded.run(folded.client, folded.entries, folded.hash)
+      insert.run(...valuesOf(opening))
+    }
+    for (const row of ledger) insert.run(...valuesOf(row))
   }
+}
+
+/** The values of a row, in the order of its columns. */
+export function valuesOf(row: EntryRow) {
+  const { client, seq, at, kind, amount, held, credits, reserved, task, key, note } = row
+  return [
+    client,
+    seq,
+    at,
+    entryKinds.indexOf(kind),
+    amount,
+    held,
+    credits,
+    reserved,
+    task,
+    key,
+    note,
+  ] as const
 }
 
 /** Answers what is asked of ledgers. */

@@ -42,6 +42,7 @@ import {
 } from '@ku0/agent-runtime-core/transition'
 import { costIn } from './cost-in.ts'
 import { prepareEvaluationLoad } from './evaluations.ts'
+import { prepareFoldable } from './foldable.ts'
 import { prepareLedgerLoad } from './ledger.ts'
 import { lineKey } from './line-key.ts'
 import { listed, type RowOf, type StoreTables, type TableName } from './columns.ts'
@@ -202,6 +203,8 @@ export function prepareLoad(db: Queries) {
   const one = <Row, T>(row: Row | undefined, make: (row: Row) => T) =>
     row === undefined ? undefined : make(row)
 
+  const ledger = prepareLedgerLoad(db)
+
   return {
     task: (id: number) => one(task.get(id), taskOf),
     heads: (stream: number, after: number, limit: number) => heads.all(stream, after, limit).map(headOf),
@@ -286,7 +289,8 @@ export function prepareLoad(db: Queries) {
     nextSchedule: () => nextSchedule.get() ?? undefined,
     scheduleCount: () => scheduleCount.get() ?? 0,
     evaluations: prepareEvaluationLoad(db),
-    ledger: prepareLedgerLoad(db),
+    ledger,
+    foldable: prepareFoldable(db, ledger),
     budget: (taskId: number) => one(budget.get(taskId), budgetOf),
     pipeline: (taskId: number) => one(pipeline.get(taskId), pipelineOf),
     pipelinesBefore: (taskId: number, limit: number) => pipelinesBefore.all(taskId, limit).map(pipelineOf),

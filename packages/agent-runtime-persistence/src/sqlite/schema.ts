@@ -448,6 +448,14 @@ CREATE TABLE sample (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sample_age ON sample (step_ms, at);
 `,
+  // How far the ledger of each client was folded into its opening entry, with a hash over what was folded.
+  `
+CREATE TABLE folded (
+  client TEXT PRIMARY KEY,
+  entries INTEGER NOT NULL CHECK (entries >= 2),
+  hash TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+`,
 ]
 
 /** The version this code writes and understands. */

@@ -152,16 +152,33 @@ export function prepareQueueView(
     }
 
     /** Why a stream waits for credits of its client. */
-    function creditsWanted({ id, client: name }: StreamRow): string | undefined {
-      const { shares } = config
-      if (shares?.ledger !== true) return undefined
+    function creditsWanted(stream: StreamRow): string | undefined {
+      const { id, client: name } = stream
+      const client = load.client(name)
       const text = accountOfFirst.get(id) ?? null
       const account = text === null ? null : (JSON.parse(text) as AccountRow)
-      const credits = load.client(name)?.credits ?? shares.startCredits * MICRO
-      if (!wantsCredits(shares, credits, account)) return undefined
+      const credits = client?.credits ?? (config.shares?.startCredits ?? 0) * MICRO
+      if (!wantsCredits(sellingFor(stream, client, account), credits, account)) return undefined
       const whose = name === '' ? 'the client without a name' : `client ${name}`
       const cost = account?.cost ?? MICRO
       return `${whose} has ${credits / MICRO} credits, and the task that comes next in its queue is estimated to cost ${cost / MICRO}: ${(cost - credits) / MICRO} missing; buy credits with credits.purchase`
+    }
+
+    /**
+     * The settings by which credits are sold. A process that only looks may not have them: then the client's ledger says that they are, and the
+     * task's agreement what happens without. Where that is silent, too, a slot that is free and is not given tells it.
+     */
+    function sellingFor(
+      stream: StreamRow,
+      client: ClientRow | undefined,
+      account: AccountRow | null,
+    ): Parameters<typeof wantsCredits>[0] {
+      const { shares } = config
+      if (shares?.ledger === true) return shares
+      if (client === undefined || client.entries === 0) return undefined
+      const isPassedOver = able(stream).some(({ capacity, inFlight }) => inFlight < capacity)
+      if (account?.outOfCredits === undefined && !isPassedOver) return undefined
+      return { ledger: true, outOfCredits: 'park' }
     }
 
     function obstacle(stream: StreamRow, task: Pick<TaskRow, 'fence' | 'tokens'>): Obstacle | undefined {

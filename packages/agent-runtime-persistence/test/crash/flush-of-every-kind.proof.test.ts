@@ -17,7 +17,13 @@ import { assertClosedStore } from '../helpers/closed-store.ts'
 import { deeds } from '../helpers/writes-of-every-kind.ts'
 
 const { config } = parseExecutionConfig({
-  retention: { completed: { ageMs: 1 }, failed: 'forever', canceled: 'forever', keysMs: 1 },
+  retention: {
+    completed: { ageMs: 1 },
+    failed: 'forever',
+    canceled: 'forever',
+    keysMs: 1,
+    ledger: { ageMs: 1 },
+  },
   maxInlineBytes: 500,
   quotaConfig: { models: { big: { maxInFlight: 2, onExceeded: 'defer' } } },
   shares: { ledger: true },

@@ -314,6 +314,10 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   ),
   'prune ends': fields({ completed: time, failed: time, canceled: time }, 'completed', 'failed', 'canceled'),
   'prune dryRun': flag,
+  'foldLedger client': name,
+  'foldLedger seq': count,
+  'foldLedger until': time,
+  'foldLedger dryRun': flag,
   // The end of a line alone may set it.
   'registerWorkers remote': values(undefined),
   'schedules filter': fields({ name, after: name, dueBy: time, limit: count }),

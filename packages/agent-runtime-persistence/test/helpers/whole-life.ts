@@ -27,6 +27,7 @@ export const { config } = parseExecutionConfig({
     failed: 'forever',
     canceled: 'forever',
     types: { patient: { completed: { ageMs: 1 } } },
+    ledger: { ageMs: 1 },
   },
   quotaConfig: { models: { big: { maxInFlight: 1, onExceeded: 'defer' } } },
 })
@@ -96,6 +97,7 @@ export async function live(path: string, more?: (scene: Scene) => Promise<void>)
     await scene.write({ kind: 'evaluate', agentId: 'ada', ...judgement, scores })
   }
   await scene.write({ kind: 'purchaseCredits', name: 'eve', amount: 5, key: 'order', note: 'invoice' })
+  for (const amount of [1, 2]) await scene.write({ kind: 'purchaseCredits', name: 'fay', amount })
   const swarm = { route: 'work', terms: termsOf(), maxAgents: 1, sharedBudget: {}, threshold: 0.8 }
   await scene.write({ kind: 'putSwarm', name: 's', terms: swarm })
   await hold(scene, { swarm: 's', agent: 'one' })
@@ -106,6 +108,9 @@ export async function live(path: string, more?: (scene: Scene) => Promise<void>)
   const counted = await scene.write({ kind: 'prune', after: 0 })
   const ends = { completed: scene.now, failed: -1, canceled: -1 }
   await scene.write({ kind: 'prune', after: 0, excess: counted.excess, ends })
+  await scene.pass(1)
+  await scene.write({ kind: 'foldLedger', until: scene.now })
+  await scene.write({ kind: 'purchaseCredits', name: 'fay', amount: 3 })
   await scene.write({ kind: 'sample', samples: [minute] })
   await more?.(scene)
   const snapshot = await takeSnapshot(store)

@@ -448,6 +448,11 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
       answer: { as: 'purchased', deduplicated: false, entry: { amount: 5, key: 'order 1' } },
     }
   },
+  foldLedger: async (scene) => {
+    for (const amount of [1, 2]) await scene.write({ kind: 'purchaseCredits', name: 'ada', amount })
+    await scene.pass(10)
+    return { write: { kind: 'foldLedger', until: scene.now }, answer: { folded: 2 } }
+  },
   removeClient: async (scene) => {
     await scene.settle(await scene.running({ client: 'ada' }))
     return { write: { kind: 'removeClient', name: 'ada' }, answer: { as: 'removed' } }

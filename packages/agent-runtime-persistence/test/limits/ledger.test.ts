@@ -42,13 +42,14 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 2, arbitrary: fc.tuple(fc.constant('cancel'), fc.nat(30)) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('set'), name, fc.constantFrom(0, 0.5, 40)) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('remove'), name) },
+  { weight: 2, arbitrary: fc.tuple(fc.constant('fold'), fc.nat(3)) },
   { weight: 2, arbitrary: fc.tuple(fc.constant('crash'), settings) },
 )
 
 /** A store that is opened again and again, each time as a crash has left it. */
 class Life {
   readonly environment = { ...createVirtualEnvironment('ledger'), digest: nodeDigest }
-  readonly counted = { crashes: 0, entries: 0, parked: 0, refused: 0 }
+  readonly counted = { crashes: 0, entries: 0, folded: 0, parked: 0, refused: 0 }
   private readonly folder = scratchFolder()
   /** Whose they are: nobody's where they came without shares. */
   private readonly tasks: { readonly taskId: string; readonly client: string }[] = []
@@ -64,6 +65,7 @@ class Life {
     const given = shares[which]
     this.config = parseExecutionConfig({
       ...(given === undefined ? {} : { shares: given }),
+      retention: { ledger: { ageMs: 3 }, keysMs: 3, completed: 'forever', canceled: 'forever' },
       leaseTtlMs: 1e9,
       heartbeatIntervalMs: 1e8,
     }).config
@@ -149,6 +151,14 @@ class Life {
       case 'set':
         await scene.write({ kind: 'putClient', name: String(args[0]), credits: Number(args[1]) })
         break
+      case 'fold': {
+        // At 3 all of it is old.
+        await scene.pass(which)
+        const { folded } = await scene.write({ kind: 'foldLedger', until: scene.now - 3 })
+        this.counted.folded += folded
+        await this.forgetKeys()
+        break
+      }
       case 'remove': {
         const outcome = await scene.write({ kind: 'removeClient', name: String(args[0]) })
         if (outcome.as === 'removed') for (const key of ['k', 'l']) this.bought.delete(args[0] + key)
@@ -156,6 +166,15 @@ class Life {
       }
       default:
         await this.crash(args[0] as keyof typeof shares)
+    }
+  }
+
+  /** A purchase that was folded is known by its key no longer. */
+  private async forgetKeys(): Promise<void> {
+    for (const client of ['a', 'b']) {
+      const entries = await this.scene.read({ kind: 'ledger', name: client, limit: 1_000 })
+      for (const key of ['k', 'l'])
+        if (!entries.some((entry) => entry.key === key)) this.bought.delete(client + key)
     }
   }
 
@@ -187,7 +206,10 @@ class Life {
       const sum = (of: (entry: LedgerEntry) => number) =>
         entries.reduce((total, entry) => total + Math.round(of(entry) * 1e6), 0) / 1e6
       const has = { credits: sum(({ amount }) => amount), reserved: sum(({ held }) => held) }
-      assert.equal(client.entries, entries.length)
+      // Numbered without a gap, from the first or from what stands for those before it.
+      const [first] = entries
+      assert.equal(client.entries, entries.length + (first?.seq ?? 1) - 1)
+      assert.ok(first === undefined || first.seq === 1 || first.kind === 'opening')
       if (entries.length > 0) assert.partialDeepStrictEqual(client, has)
       this.counted.entries += entries.length
     }
@@ -221,11 +243,41 @@ describe('the ledger of credits', () => {
     await life.close()
   })
 
+  test('11.9 a process that was not given the shares says, too, that a task waits for credits', async () => {
+    const path = join(scratchFolder(), 'seen.db')
+    const environment = { ...createVirtualEnvironment('seen'), digest: nodeDigest }
+    const { config } = parseExecutionConfig({ shares: shares.parking })
+    const store = await openStore(`sqlite:${path}`, { config, environment, thread: false })
+    const scene = new Scene(store, config, environment.clock)
+    await scene.worker('w', 1)
+    await scene.write({ kind: 'purchaseCredits', name: 'ada', amount: 1 })
+    const busy = await scene.running({ client: 'bob', type: 'other', cost: 1 })
+    const agreed = await scene.accepted({ client: 'ada', cost: 5, outOfCredits: 'park' })
+    const plain = await scene.accepted({ client: 'ada', cost: 5, type: 'plain' })
+    const bystander = await openStore(`sqlite:${path}`, {
+      config: parseExecutionConfig({}).config,
+      environment,
+      thread: false,
+    })
+    const seen = async (taskId: string) =>
+      (await scene.settled(bystander.read({ kind: 'explain', taskId })))?.waitsFor
+    // While no slot is free it cannot know of a task without an agreement.
+    expect([await seen(agreed), await seen(plain)]).toEqual(['credits', 'slot'])
+    await scene.settle(busy)
+    scene.free('w')
+    await scene.idle()
+    expect([await seen(agreed), await seen(plain)]).toEqual(['credits', 'credits'])
+    await scene.write({ kind: 'purchaseCredits', name: 'ada', amount: 10 })
+    expect([await seen(agreed), await seen(plain)]).toEqual([undefined, 'slot'])
+    await bystander.close()
+    await store.close()
+  })
+
   test(
     '11.8 balances after any history, through crashes and changes of the settings',
     { timeout: 300_000 },
     async () => {
-      const counted = { crashes: 0, entries: 0, parked: 0, refused: 0 }
+      const counted = { crashes: 0, entries: 0, folded: 0, parked: 0, refused: 0 }
       await fc.assert(
         fc.asyncProperty(settings, fc.array(move, { minLength: 25, maxLength: 70 }), async (first, moves) => {
           const life = new Life()

@@ -40,6 +40,7 @@ export const writeRights: Readonly<Record<WriteKind, Scope | 'lease' | 'worker' 
   cancel: 'operate',
   cancelMany: 'operate',
   prune: 'operate',
+  foldLedger: 'operate',
   putSchedule: 'operate',
   pauseSchedule: 'operate',
   resumeSchedule: 'operate',

@@ -130,10 +130,10 @@ export interface Client extends AsyncDisposable {
   cancelMany(filter: CancelFilter, options?: CancelManyOptions): Promise<CanceledMany>
 
   /**
-   * Deletes the tasks that `config.retention` no longer keeps, oldest first, some hundred per commit; resolves once none is left.
-   * Processes with workers do so by themselves every `retention.everyMs`. `dryRun` only counts, and counts no
+   * Deletes the tasks that `config.retention` no longer keeps, oldest first, some hundred per commit, and folds the old entries of clients' ledgers, if
+   * `config.retention.ledger` has an age; resolves once none is left. Processes with workers do so by themselves every `retention.everyMs`. `dryRun` only counts, and counts no
    * child whose parent is still there. Children go after their parent. Throws `invalid_argument` without `config.retention`, the signal's reason, and `store_*`.
-   * Source: `docs/semantics.md 6.6`; `docs/retention.md`.
+   * Source: `docs/semantics.md 6.6` and `11.8`; `docs/retention.md`.
    */
   prune(options?: PruneOptions): Promise<Pruned>
 
@@ -427,12 +427,14 @@ export interface PruneOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The number of deleted tasks, by their final state. */
+/** The number of deleted tasks, by their final state, and of entries of ledgers that were folded. */
 export interface Pruned {
   readonly completed: number
   readonly failed: number
   readonly canceled: number
-  /** True if nothing was deleted, only counted. */
+  /** The entries of clients' ledgers that went into the opening entries of their clients. */
+  readonly folded: number
+  /** True if nothing was deleted or folded, only counted. */
   readonly dryRun: boolean
 }
 

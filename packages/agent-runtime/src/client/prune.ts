@@ -1,6 +1,7 @@
 import { assertOptions, RuntimeError } from '@ku0/agent-runtime-core'
 import type { Pruned, PruneOptions } from '../api/client.ts'
 import { added, nonePruned, prunePass, type PruneDeps } from '../retention/prune-pass.ts'
+import { foldPass } from '../retention/fold-pass.ts'
 import { pruneRules } from '../terms/arguments.ts'
 
 /** See {@link Client.prune}. */
@@ -21,5 +22,6 @@ export async function pruneStore(deps: PruneDeps, options: PruneOptions = {}): P
     pruned = added(pruned, more)
     isMore = !dryRun && more.completed + more.failed + more.canceled > 0
   }
-  return { ...pruned, dryRun }
+  const folded = await foldPass(deps, dryRun, between)
+  return { ...pruned, folded, dryRun }
 }

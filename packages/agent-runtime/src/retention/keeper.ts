@@ -7,10 +7,11 @@ import {
   type Timers,
 } from '@ku0/agent-runtime-core'
 import type { LogLine } from '../api/logger.ts'
+import { foldPass } from './fold-pass.ts'
 import { prunePass } from './prune-pass.ts'
 
 /**
- * Deletes what retention no longer keeps, every `retention.everyMs`. Every process with workers has one, and all are equal: what one has
+ * Deletes tasks that retention no longer keeps, and folds old entries of ledgers, every `retention.everyMs`. Every process with workers has one, and all are equal: what one has
  * deleted is not there for the next. Does nothing where there is no retention. Source: `docs/semantics.md 6.6`.
  */
 export class RetentionKeeper {
@@ -53,11 +54,14 @@ export class RetentionKeeper {
   async #pass(): Promise<void> {
     const { log } = this.#deps
     try {
-      const pruned = await prunePass(this.#deps, false, () => {
+      const between = () => {
         if (!this.#open) throw CLOSED
-      })
+      }
+      const pruned = await prunePass(this.#deps, false, between)
       if (pruned.completed + pruned.failed + pruned.canceled > 0)
         log('debug', 'retention deleted tasks', { ...pruned })
+      const folded = await foldPass(this.#deps, false, between)
+      if (folded > 0) log('debug', 'retention folded entries of ledgers', { folded })
     } catch (error) {
       if (this.#open) log('warn', 'retention could not delete tasks', { error: describeError(error) })
     }

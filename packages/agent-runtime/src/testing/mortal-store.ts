@@ -204,6 +204,7 @@ const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'cancel',
   'cancelMany',
   'prune',
+  'foldLedger',
   'signal',
   'resolveApproval',
   'startChild',

@@ -51,11 +51,18 @@ describe('retention (docs/semantics.md 6.6)', () => {
       completed: 3,
       failed: 0,
       canceled: 0,
+      folded: 0,
       dryRun: true,
     })
     expect((await runtime.status(parent))?.state).toBe('completed')
     // The child goes with its parent.
-    expect(await runtime.prune()).toEqual({ completed: 3, failed: 0, canceled: 0, dryRun: false })
+    expect(await runtime.prune()).toEqual({
+      completed: 3,
+      failed: 0,
+      canceled: 0,
+      folded: 0,
+      dryRun: false,
+    })
     expect((await runtime.list()).tasks).toHaveLength(1)
     expect(await runtime.prune()).toMatchObject({ completed: 0 })
   })
@@ -70,5 +77,35 @@ describe('retention (docs/semantics.md 6.6)', () => {
     await using it = await open({})
     const signal = AbortSignal.abort(new Error('enough'))
     await expect(it.runtime.prune({ signal })).rejects.toThrow('enough')
+  })
+
+  test('11.8 entries of ledgers are folded once they are old: by prune, and by a runtime itself', async () => {
+    await using it = await createTestRuntime({
+      tasks: [work],
+      config: {
+        shares: { ledger: true, startCredits: 0 },
+        retention: { completed: 'forever', ledger: { ageMs: day }, keysMs: day, everyMs: 10 * day },
+      },
+    })
+    const { runtime } = it
+    for (const amount of [5, 6, 7]) await runtime.credits.purchase('ada', amount, { key: `order ${amount}` })
+    await runtime.result(await runtime.submit(work, null, { client: 'ada', cost: 2 }))
+    expect(await runtime.prune()).toMatchObject({ folded: 0 })
+    await it.advance(day)
+    await runtime.credits.purchase('ada', 1)
+    expect(await runtime.prune({ dryRun: true })).toMatchObject({ folded: 5, dryRun: true })
+    expect(await runtime.credits.entries('ada')).toHaveLength(6)
+    expect(await runtime.prune()).toMatchObject({ completed: 0, folded: 5 })
+    expect(
+      (await runtime.credits.entries('ada')).map(({ seq, kind, amount }) => [seq, kind, amount]),
+    ).toEqual([
+      [5, 'opening', 16],
+      [6, 'purchase', 1],
+    ])
+    expect(await runtime.credits.balance('ada')).toMatchObject({ credits: 17, reserved: 0, spent: 2 })
+    await it.advance(10 * day)
+    expect((await runtime.credits.entries('ada')).map(({ seq, kind }) => [seq, kind])).toEqual([
+      [6, 'opening'],
+    ])
   })
 })

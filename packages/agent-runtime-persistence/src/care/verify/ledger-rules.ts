@@ -1,12 +1,12 @@
-import type { EntryRow } from '@ku0/agent-runtime-core/transition'
+import { type EntryRow, type FoldedRow, isFold } from '@ku0/agent-runtime-core/transition'
 import { prepareLedgerLoad } from '../../sqlite/ledger.ts'
 import type { Db } from '../../sqlite/open.ts'
 import { Statements } from '../../sqlite/statements.ts'
 import type { Faults } from './faults.ts'
 
 /**
- * The credits of a client, and what is reserved of them, are the sums of the entries of its ledger, one after the other. In slices of
- * entries. Source: `docs/semantics.md 11.8`.
+ * The credits of a client, and what is reserved of them, are the sums of the entries of its ledger, one after the other. A ledger that was folded
+ * begins with the opening entry that is known from the fold, and no other does. In slices of entries. Source: `docs/semantics.md 11.8`.
  */
 export function* checkLedgers(db: Db, faults: Faults, slice: <T>(run: () => T) => T): Generator<void, void> {
   const next = db
@@ -23,6 +23,9 @@ export function* checkLedgers(db: Db, faults: Faults, slice: <T>(run: () => T) =
     let last: Standing = { seq: 0, credits: 0, reserved: 0 }
     for (let more = true; more;) {
       more = slice(() => {
+        const folded = load.folded(client)
+        // It may be folded while it is read: what was read is in the opening entry then.
+        if (folded !== undefined && folded.entries > last.seq) last = checkFold(client, folded)
         const rows = load.page(client, last.seq, entriesInSlice)
         for (const row of rows) last = checkEntry(row, last)
         if (rows.length === entriesInSlice) return true
@@ -35,18 +38,40 @@ export function* checkLedgers(db: Db, faults: Faults, slice: <T>(run: () => T) =
     }
     name = next.get(client)
   }
-  const stray = db
-    .prepare<[], string>(
-      'SELECT client FROM ledger WHERE client NOT IN (SELECT name FROM client WHERE entries > 0) LIMIT 1',
-    )
-    .pluck()
-    .get()
-  if (stray !== undefined) faults.add('row', `ledger of client ${stray}`, 'a client with entries', 'none')
+  for (const table of ['ledger', 'folded']) {
+    const stray = db
+      .prepare<[], string>(
+        `SELECT client FROM ${table} WHERE client NOT IN (SELECT name FROM client WHERE entries > 0) LIMIT 1`,
+      )
+      .pluck()
+      .get()
+    if (stray !== undefined) faults.add('row', `${table} of client ${stray}`, 'a client with entries', 'none')
+  }
+
+  /** The opening entry stands for all entries up to it, and is as the fold made it. */
+  function checkFold(client: string, folded: FoldedRow): Standing {
+    const { entries: seq } = folded
+    const where = `client ${client}, entry ${seq}`
+    const [first] = load.page(client, 0, 1)
+    if (first?.seq !== seq)
+      faults.add(
+        'row',
+        where,
+        'the opening entry of a fold',
+        first === undefined ? 'none' : `entry ${first.seq}`,
+      )
+    else if (!isFold(first, folded))
+      faults.add('row', where, `a fold of ${seq} entries, hash ${folded.hash}`, first.note ?? first.kind)
+    return { seq, credits: first?.credits ?? 0, reserved: first?.reserved ?? 0 }
+  }
 
   function checkEntry(row: EntryRow, before: Standing): Standing {
-    const { client, seq, amount, held, credits, reserved } = row
+    const { client, seq, kind, amount, held, credits, reserved, note } = row
     const where = `client ${client}, entry ${seq}`
     faults.same(where, before.seq + 1, seq)
+    // Nothing is before the first entry; one that stands for others is known from its fold.
+    if (kind === 'opening' && (seq > 1 || note !== null))
+      faults.add('row', where, 'no opening entry', note ?? kind)
     same(`${where}, credits`, before.credits + amount, credits)
     same(`${where}, reserved`, before.reserved + held, reserved)
     return { seq, credits, reserved }
