@@ -40,6 +40,7 @@ export const minimumPer100: Readonly<Partial<Record<Counted, number>>> = {
   streams: 8,
   'agreed submissions': 20,
   entries: 300,
+  'folded entries': 60,
 }
 
 /** Fewer seeds than that differ too much among themselves to be held to the minimums. */

@@ -1,7 +1,7 @@
 import type { CommandEntry } from './entry.ts'
 import { onServer, onStore, onStoreOrServer, onTasks } from './options.ts'
 import { tokens } from './serving.ts'
-import { readDuration, readWhole } from './values.ts'
+import { readAge, readDuration, readWhole } from './values.ts'
 
 const store = { name: '[store]', about: 'the store: a file, or sqlite:FILE; that of the settings by default' }
 
@@ -57,7 +57,7 @@ Tasks are counted first, and nothing happens. Add --yes to delete them. With --l
       {
         flags: '--ledger <duration>',
         about: "how long the entries of clients' ledgers are kept one by one",
-        read: readDuration,
+        read: readAge,
       },
       { flags: '--yes', about: 'delete and fold them' },
       ...onStore,

@@ -13,6 +13,14 @@ export function readDuration(text: string): number {
   throw new ValueError('a duration of up to a year, such as 500ms, 30s, 5m, 2h or 1d')
 }
 
+/** An age: a duration of up to 100 years. */
+export function readAge(text: string): number {
+  const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
+  if (days === undefined) return readDuration(text)
+  if (Number(days) <= 36_500) return Number(days) * 86_400_000
+  throw new ValueError('an age of up to 36500d, such as 400d')
+}
+
 /** A whole number within bounds. */
 export function readWhole(least: number, most: number): (text: string) => number {
   return (text) => {

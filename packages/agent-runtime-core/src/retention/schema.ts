@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, duration } from '../config/setting-schema.ts'
+import { count, duration, wholeNumber } from '../config/setting-schema.ts'
 
 const day = 86_400_000
 const keepRule = "'forever', or an object with ageMs, count or both"
@@ -16,7 +16,7 @@ const KeepTasks = z.union(
   { error: keepRule },
 )
 
-const KeepByAge = z.union([z.literal('forever'), z.strictObject({ ageMs: duration() }).readonly()], {
+const KeepOfType = z.union([z.literal('forever'), z.strictObject({ ageMs: duration() }).readonly()], {
   error: "'forever', or an object with ageMs",
 })
 
@@ -37,9 +37,9 @@ export const RetentionConfig = z
           z
             .strictObject(
               {
-                completed: KeepByAge.optional(),
-                failed: KeepByAge.optional(),
-                canceled: KeepByAge.optional(),
+                completed: KeepOfType.optional(),
+                failed: KeepOfType.optional(),
+                canceled: KeepOfType.optional(),
               },
               { error: 'an object with completed, failed or canceled' },
             )
@@ -52,7 +52,14 @@ export const RetentionConfig = z
        * How long the entries of clients' ledgers are kept one by one. Older ones are folded into one opening entry for each client. Source:
        * `docs/semantics.md 11.8`.
        */
-      ledger: KeepByAge.default('forever'),
+      ledger: z
+        .union(
+          [z.literal('forever'), z.strictObject({ ageMs: wholeNumber(1, 36_500 * day, 'ms') }).readonly()],
+          {
+            error: "'forever', or an object with ageMs, at most 100 years",
+          },
+        )
+        .default('forever'),
       /** A task with an idempotency key is kept for so long after it ended, and a purchase with a key after it was made, whatever else holds: until then the key finds it. */
       keysMs: duration().default(day),
       /** How often a runtime looks for tasks to delete. */
