@@ -147,6 +147,29 @@ export type Delivery =
   | { readonly as: 'none' }
   | { readonly as: 'end' }
 
+/** The events of a type that a task of a stage has left; `at`: the first range that is not taken. */
+interface Head {
+  readonly type: string
+  readonly left: LogRange[]
+  at: number
+}
+
+/** The head with the first event, and where the next event of another type is. There may be hundreds of ranges: each is looked at once. */
+function nextOf(heads: readonly Head[]): { readonly head: Head; readonly until: number } | undefined {
+  let next: Head | undefined
+  let from = Number.POSITIVE_INFINITY
+  let until = Number.POSITIVE_INFINITY
+  for (const head of heads) {
+    const first = head.left[head.at]?.[0]
+    if (first === undefined) continue
+    until = Math.min(until, Math.max(first, from))
+    if (first >= from) continue
+    next = head
+    from = first
+  }
+  return next === undefined ? undefined : { head: next, until }
+}
+
 /**
  * The next events of some types for a task of a stage, `max` at the most, in the order of their sequences. It is the end when every task that publishes one
  * of them has completed and nothing is left. `at`: its place in the log. Source: `docs/semantics.md 13.2`.
@@ -158,29 +181,26 @@ export function deliveryFor(
   max: number,
 ): Delivery {
   const part = partAt(log, at)
-  const heads = types.map((type) => ({ type, left: leftFor(log, part, type) }))
+  const heads = types.map((type): Head => ({ type, left: leftFor(log, part, type), at: 0 }))
   const ranges: LogRange[] = []
   const counts = new Map(Object.entries(part.taken))
   for (let room = max; room > 0;) {
-    const [first, second] = heads
-      .filter(({ left }) => left.length > 0)
-      .toSorted((a, b) => (a.left[0]?.[0] ?? 0) - (b.left[0]?.[0] ?? 0))
-    const head = first?.left[0]
-    if (first === undefined || head === undefined) break
-    // Up to the next event of another type.
-    const until = second?.left[0]?.[0] ?? Number.POSITIVE_INFINITY
-    const count = Math.min(head[1], room, until - head[0])
-    addRange(ranges, [head[0], count])
-    counts.set(first.type, (counts.get(first.type) ?? 0) + count)
+    const next = nextOf(heads)
+    if (next === undefined) break
+    const { head, until } = next
+    const [first, many] = head.left[head.at] as LogRange
+    const count = Math.min(many, room, until - first)
+    addRange(ranges, [first, count])
+    counts.set(head.type, (counts.get(head.type) ?? 0) + count)
     room -= count
-    if (count === head[1]) first.left.shift()
-    else first.left[0] = [head[0] + count, head[1] - count]
+    if (count === many) head.at += 1
+    else head.left[head.at] = [first + count, many - count]
   }
   if (ranges.length > 0) {
     const taken = Object.fromEntries(counts)
     const unread = Object.entries({
       ...part.unread,
-      ...Object.fromEntries(heads.map(({ type, left }) => [type, left] as const)),
+      ...Object.fromEntries(heads.map(({ type, left, at: from }) => [type, left.slice(from)] as const)),
     }).filter(([, left]) => left.length > 0)
     const received =
       part.partition === undefined
@@ -194,9 +214,15 @@ export function deliveryFor(
 
 /** Whether a wait of a task of a stage is over. `at`: its place in the log. */
 export function isWaitOver(pipeline: PipelineCase, at: number, wait: StageWait): boolean {
-  return wait.for === 'room'
-    ? hasRoom(pipeline, wait.type)
-    : deliveryFor(pipeline, at, wait.types, 1).as !== 'none'
+  return wait.for === 'room' ? hasRoom(pipeline, wait.type) : isDelivered(pipeline, at, wait.types)
+}
+
+/** Whether {@link deliveryFor} has an answer: events, or the end. */
+function isDelivered({ terms, log }: PipelineCase, at: number, types: readonly string[]): boolean {
+  const part = partAt(log, at)
+  return (
+    types.some((type) => unreadOf(log, part, type) > 0) || types.every((type) => isSilent(terms, log, type))
+  )
 }
 
 /** The log once a stage has a task. */

@@ -451,7 +451,7 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
   foldLedger: async (scene) => {
     for (const amount of [1, 2]) await scene.write({ kind: 'purchaseCredits', name: 'ada', amount })
     await scene.pass(10)
-    return { write: { kind: 'foldLedger', until: scene.now }, answer: { folded: 2 } }
+    return { write: { kind: 'foldLedger', until: scene.now }, answer: { folded: 3 } }
   },
   removeClient: async (scene) => {
     await scene.settle(await scene.running({ client: 'ada' }))
