@@ -55,8 +55,8 @@ export function credits({ rule, timed, expect }: Suite): void {
     } while (place !== undefined)
     return folded
   }
-  const isNote = (note: string | undefined, entries: number) =>
-    new RegExp(`^folded:${entries}:[0-9a-f]{64}$`).test(note ?? '')
+  const isNote = (note: string | undefined, count: number) =>
+    new RegExp(`^folded:${count}:[0-9a-f]{64}$`).test(note ?? '')
   const mine = (cost: number, more: Partial<Submission> = {}) => ({ client: 'ada', cost, ...more })
 
   rule(

@@ -139,7 +139,7 @@ async function foldedLedgers(path: string): Promise<readonly unknown[][]> {
       .prepare<[], unknown[]>('SELECT * FROM ledger WHERE kind <> 0 OR seq = 1')
       .raw()
       .all())
-      rows.set(`${row[0]} ${row[1]}`, row)
+      rows.set(JSON.stringify(row.slice(0, 2)), row)
     await scene.write({ kind: 'foldLedger', until: scene.now })
   }
   await fold(2)

@@ -52,17 +52,17 @@ export function* checkLedgers(db: Db, faults: Faults, slice: <T>(run: () => T) =
   function checkFold(client: string, folded: FoldedRow): Standing {
     const { entries: seq } = folded
     const where = `client ${client}, entry ${seq}`
-    const [first] = load.page(client, 0, 1)
-    if (first?.seq !== seq)
+    const [opening] = load.page(client, 0, 1)
+    if (opening?.seq !== seq)
       faults.add(
         'row',
         where,
         'the opening entry of a fold',
-        first === undefined ? 'none' : `entry ${first.seq}`,
+        opening === undefined ? 'none' : `entry ${opening.seq}`,
       )
-    else if (!isFold(first, folded))
-      faults.add('row', where, `a fold of ${seq} entries, hash ${folded.hash}`, first.note ?? first.kind)
-    return { seq, credits: first?.credits ?? 0, reserved: first?.reserved ?? 0 }
+    else if (!isFold(opening, folded))
+      faults.add('row', where, `a fold of ${seq} entries, hash ${folded.hash}`, opening.note ?? opening.kind)
+    return { seq, credits: opening?.credits ?? 0, reserved: opening?.reserved ?? 0 }
   }
 
   function checkEntry(row: EntryRow, before: Standing): Standing {
