@@ -976,7 +976,7 @@ export const mutants: readonly Mutant[] = [
     file: `${core}pipeline/log.ts`,
     edits: [
       [
-        '    counts.set(first.type, (counts.get(first.type) ?? 0) + count)',
+        '    counts.set(head.type, (counts.get(head.type) ?? 0) + count)',
         '    counts.set(first.type, (counts.get(first.type) ?? 0) + count - 1)',
       ],
     ],

@@ -14,12 +14,12 @@ type Fold = Pick<FoldedRow, 'entries' | 'hash'>
 const noFold: Fold = { entries: 0, hash: '0'.repeat(64) }
 
 /** The name of a place in a pass over the ledgers. */
-export function foldPlace({ client, seq }: Partial<LedgerPlace>): string {
+function foldPlace({ client, seq }: Partial<LedgerPlace>): string {
   return JSON.stringify([client ?? null, seq ?? null])
 }
 
 /** The note of an opening entry that stands for entries before it. */
-export function foldNote({ entries, hash }: Fold): string {
+function foldNote({ entries, hash }: Fold): string {
   return `folded:${entries}:${hash}`
 }
 
@@ -34,7 +34,7 @@ export function isFold(row: EntryRow, folded: Fold): boolean {
 }
 
 /** The text that is hashed of an entry that is folded, behind the hash up to it. Source: `docs/semantics.md 11.8`. */
-export function foldText(row: EntryRow): string {
+function foldText(row: EntryRow): string {
   const { client, seq, at, kind, amount, held, credits, reserved, task, key, note } = row
   return `ku0.ledger.1\n${JSON.stringify([client, seq, at, kind, amount, held, credits, reserved, task, key, note])}`
 }
@@ -44,7 +44,7 @@ export function foldText(row: EntryRow): string {
  * is not over, and before one that does not follow from those before it: `verify` has to find that one. `after`: the entry with this
  * number was looked at already. Source: `docs/semantics.md 11.8`.
  */
-export function decideFold(
+function decideFold(
   { rows, folded, open = Number.POSITIVE_INFINITY }: Pick<FoldableLedger, 'rows' | 'folded' | 'open'>,
   { ledger: rule, keysMs }: Pick<RetentionConfig, 'ledger' | 'keysMs'>,
   now: number,
