@@ -260,5 +260,5 @@ describe('histories of a store', () => {
     expect(counts).toMatchObject({ kills: 2, stops: 1, tasks: 14 })
     expect(counts.operations).toBeGreaterThan(300)
     expect(counts.ok / counts.operations).toBeGreaterThan(0.6)
-  }, 120_000)
+  })
 })

@@ -94,7 +94,7 @@ describe('a process that is killed again and again', () => {
     expect(said.out).toContain('| kills (SIGKILL) | 1 |')
     expect(said.out).toContain('| acknowledged and lost | 0 |')
     expect(code).toBe(exitCode.failed)
-  }, 60_000)
+  })
 })
 
 /** Nineteen tasks, two of them with a child, in a store whose process nobody kills. */

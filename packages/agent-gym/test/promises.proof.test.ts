@@ -31,7 +31,7 @@ function times({ figures }: Measured): readonly (number | null)[] {
   return figures.filter(({ unit }) => unit === 'ms').map(({ value }) => value)
 }
 
-describe('promises with a figure, measured on real processes', { timeout: 120_000 }, () => {
+describe('promises with a figure, measured on real processes', () => {
   test('R5 every task that was in flight at a kill takes a new step after the restart', async () => {
     const measured = await measureRestart({ restarts: 1, inFlight: 20 }, means)
     expect(missesButTimes(measured)).toEqual([])
@@ -174,7 +174,7 @@ describe('would be found out', () => {
   })
 })
 
-describe('the command', { timeout: 120_000 }, () => {
+describe('the command', () => {
   const none = ['--restarts', '--stops', '--orders', '--bursts', '--cancels', '--reconnects', '--edits']
 
   async function run(...args: readonly string[]) {

@@ -20,7 +20,7 @@ describe('cancels against the ends of tasks', () => {
     expect(Math.min(counts.completed, counts.canceled)).toBeGreaterThan(count / 10)
     expect(counts.close).toBeGreaterThan(count / 2)
     expect(counts.fromElsewhere).toBeGreaterThan(count / 4)
-  }, 60_000)
+  })
 
   const won: Race = {
     taskId: 't',
@@ -80,7 +80,7 @@ describe('processes that are stopped past their leases', () => {
     expect(stops).toBe(count)
     expect(met).toBeGreaterThan(0)
     expect(refused).toBeGreaterThanOrEqual(11 * count)
-  }, 120_000)
+  })
 
   const name = LeaseLost.name
   const stopped: StoppedWorker = {
@@ -161,7 +161,7 @@ describe('the command', () => {
     expect(out).toMatch(/^# Evidence: races\n/)
     expect(out).toContain('| races | 200 |')
     expect(code).toBe(exitCode.ok)
-  }, 60_000)
+  })
 
   test('refuses what it does not know', async () => {
     expect(await run('--stop', '1')).toMatchObject({ code: exitCode.usage, out: '' })

@@ -114,7 +114,7 @@ const calls: readonly (readonly string[])[] = [
   ['schedules', 'remove', 'daily'],
 ]
 
-test('commands say the same of a store and of the server in front of it', { timeout: 120_000 }, async () => {
+test('commands say the same of a store and of the server in front of it', async () => {
   const folder = scratchFolder()
   const open = async (name: string) => {
     const runtime = await createRuntime({

@@ -37,11 +37,12 @@ test('an address that others reach needs tokens, and one for all addresses its n
 })
 
 test('G13 slow headers and headers that are too large end the connection', async () => {
-  const { port } = await served({ limits: { headersTimeoutMs: 200, maxHeaderBytes: 2_000 } })
-  const slow = connect(port, '127.0.0.1')
+  const patient = await served({ limits: { maxHeaderBytes: 2_000 } })
+  const hasty = await served({ limits: { headersTimeoutMs: 200 } })
+  const slow = connect(hasty.port, '127.0.0.1')
   slow.write('GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n')
   expect(await text(slow)).toMatch(/^HTTP\/1\.1 408 /)
-  const large = connect(port, '127.0.0.1')
+  const large = connect(patient.port, '127.0.0.1')
   large.write(`GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(4_000)}\r\n\r\n`)
   expect(await text(large)).toMatch(/^HTTP\/1\.1 431 /)
 })

@@ -83,7 +83,7 @@ export default [{ files: ['**/*.ts'], languageOptions: { parser } }, { files: ['
       ),
     }),
   )
-}, 180_000)
+})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** The places that a linter reports, as `LINE RULE`. */

@@ -8,59 +8,55 @@ import { scratchFolder } from '../helpers/scratch-folder.ts'
 import { config, limits, task, goneOn } from './backup.test.ts'
 
 describe('a backup (docs/reliability.md D25)', () => {
-  test(
-    'a backup of a store in use is the store at one moment, verifies, and opens',
-    { timeout: 120_000 },
-    async () => {
-      const folder = scratchFolder()
-      const path = join(folder, 'it.db')
-      const store = await openStore(`sqlite:${path}`, { config, durability: 'normal' })
-      const submit = () => store.write({ kind: 'submit', tasks: Array.from({ length: 20 }, () => task) })
-      while ((await store.read({ kind: 'stats' })).totals.submitted < 10_000) await submit()
-      const other = await ChildStore.open({
-        path,
-        config: limits,
-        worker: { workerId: 'w', capacity: 8 },
-        settles: true,
-      })
-      const control = new AbortController()
-      let turns = 0
-      const writing = (async () => {
-        while (!control.signal.aborted) {
-          await submit()
-          turns += 1
-        }
-      })()
-      const slices: number[] = []
-      const before = await store.read({ kind: 'stats' })
-      const made = await backupStore(`sqlite:${path}`, join(folder, 'copy.db'), {
-        onProgress: (copied, pages) => void slices.push(copied / pages),
-      })
-      control.abort()
-      await writing
-      const after = await store.read({ kind: 'stats' })
-      await other.kill()
-      await store.close()
+  test('a backup of a store in use is the store at one moment, verifies, and opens', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    const store = await openStore(`sqlite:${path}`, { config, durability: 'normal' })
+    const submit = () => store.write({ kind: 'submit', tasks: Array.from({ length: 20 }, () => task) })
+    while ((await store.read({ kind: 'stats' })).totals.submitted < 10_000) await submit()
+    const other = await ChildStore.open({
+      path,
+      config: limits,
+      worker: { workerId: 'w', capacity: 8 },
+      settles: true,
+    })
+    const control = new AbortController()
+    let turns = 0
+    const writing = (async () => {
+      while (!control.signal.aborted) {
+        await submit()
+        turns += 1
+      }
+    })()
+    const slices: number[] = []
+    const before = await store.read({ kind: 'stats' })
+    const made = await backupStore(`sqlite:${path}`, join(folder, 'copy.db'), {
+      onProgress: (copied, pages) => void slices.push(copied / pages),
+    })
+    control.abort()
+    await writing
+    const after = await store.read({ kind: 'stats' })
+    await other.kill()
+    await store.close()
 
-      expect(made.tasks).toBeGreaterThanOrEqual(before.totals.submitted)
-      expect(made.tasks).toBeLessThan(after.totals.submitted)
-      expect(slices.length).toBeGreaterThan(2)
-      expect(slices).toEqual(slices.toSorted((a, b) => a - b))
-      expect(turns).toBeGreaterThan(3)
-      const found = await verifyStore(`sqlite:${made.path}`)
-      expect(found).toMatchObject({
-        ok: true,
-        tasks: made.tasks,
-        events: made.events,
-        storeId: made.storeId,
-        lastGood: { commit: made.commit, at: made.at },
-        anchored: null,
-      })
-      const restored = await openStore(`sqlite:${made.path}`, { config, durability: 'normal' })
-      expect((await restored.read({ kind: 'stats' })).totals.submitted).toBe(made.tasks)
-      await restored.close()
-    },
-  )
+    expect(made.tasks).toBeGreaterThanOrEqual(before.totals.submitted)
+    expect(made.tasks).toBeLessThan(after.totals.submitted)
+    expect(slices.length).toBeGreaterThan(2)
+    expect(slices).toEqual(slices.toSorted((a, b) => a - b))
+    expect(turns).toBeGreaterThan(3)
+    const found = await verifyStore(`sqlite:${made.path}`)
+    expect(found).toMatchObject({
+      ok: true,
+      tasks: made.tasks,
+      events: made.events,
+      storeId: made.storeId,
+      lastGood: { commit: made.commit, at: made.at },
+      anchored: null,
+    })
+    const restored = await openStore(`sqlite:${made.path}`, { config, durability: 'normal' })
+    expect((await restored.read({ kind: 'stats' })).totals.submitted).toBe(made.tasks)
+    await restored.close()
+  })
 })
 
 describe('a copy that is restored is a new incarnation of its store (docs/reliability.md D25)', () => {

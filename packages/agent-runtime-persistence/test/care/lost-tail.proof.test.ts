@@ -98,48 +98,44 @@ const frame = 24 + 4_096
 const acknowledged = 12
 
 describe('T6 a log whose end is gone (docs/reliability.md T6, D05)', () => {
-  test(
-    'wherever it is cut or changed, the store is refused with the last good commit, and its files are left as they are',
-    { timeout: 120_000 },
-    async () => {
-      const folder = scratchFolder()
-      const path = await killed(folder, acknowledged)
-      const { size } = statSync(`${path}-wal`)
-      const frames = Math.floor((size - 32) / frame)
-      expect(frames).toBeGreaterThan(acknowledged)
-      const damages: ((copy: string) => void)[] = [
-        (copy) => rmSync(`${copy}-wal`),
-        (copy) => truncateSync(`${copy}-wal`, 0),
-        (copy) => flip(`${copy}-wal`, 17),
-        (copy) => truncateSync(`${copy}-wal`, size - 1),
-        (copy) => flip(`${copy}-wal`, size - 1),
-      ]
-      for (let n = 1; n < frames; n += 3) {
-        damages.push((copy) => truncateSync(`${copy}-wal`, 32 + n * frame + 100))
-        damages.push((copy) => flip(`${copy}-wal`, 32 + n * frame + 200 + n))
-      }
-      const losses = new Set<number>()
-      for (const [k, damage] of damages.entries()) {
-        const copy = copied(path, join(folder, `${k}.db`))
-        damage(copy)
-        const before = bytes(copy)
-        const error = await refusal(copy)
-        const last = lastCommit(copied(copy, join(folder, `${k}-seen.db`)))
-        expect(last).toBeLessThan(acknowledged)
-        losses.add(last)
-        expect([error.code, error.details['lastGood'], error.details['anchored']]).toEqual([
-          'store_data_loss',
-          last,
-          acknowledged,
-        ])
-        expect(error.message).toContain(copy)
-        expect(error.message).toContain('acceptLoss')
-        expect(bytes(copy)).toEqual(before)
-        expect((await refusal(copy)).details).toEqual(error.details)
-      }
-      expect(losses.size).toBeGreaterThan(5)
-    },
-  )
+  test('wherever it is cut or changed, the store is refused with the last good commit, and its files are left as they are', async () => {
+    const folder = scratchFolder()
+    const path = await killed(folder, acknowledged)
+    const { size } = statSync(`${path}-wal`)
+    const frames = Math.floor((size - 32) / frame)
+    expect(frames).toBeGreaterThan(acknowledged)
+    const damages: ((copy: string) => void)[] = [
+      (copy) => rmSync(`${copy}-wal`),
+      (copy) => truncateSync(`${copy}-wal`, 0),
+      (copy) => flip(`${copy}-wal`, 17),
+      (copy) => truncateSync(`${copy}-wal`, size - 1),
+      (copy) => flip(`${copy}-wal`, size - 1),
+    ]
+    for (let n = 1; n < frames; n += 3) {
+      damages.push((copy) => truncateSync(`${copy}-wal`, 32 + n * frame + 100))
+      damages.push((copy) => flip(`${copy}-wal`, 32 + n * frame + 200 + n))
+    }
+    const losses = new Set<number>()
+    for (const [k, damage] of damages.entries()) {
+      const copy = copied(path, join(folder, `${k}.db`))
+      damage(copy)
+      const before = bytes(copy)
+      const error = await refusal(copy)
+      const last = lastCommit(copied(copy, join(folder, `${k}-seen.db`)))
+      expect(last).toBeLessThan(acknowledged)
+      losses.add(last)
+      expect([error.code, error.details['lastGood'], error.details['anchored']]).toEqual([
+        'store_data_loss',
+        last,
+        acknowledged,
+      ])
+      expect(error.message).toContain(copy)
+      expect(error.message).toContain('acceptLoss')
+      expect(bytes(copy)).toEqual(before)
+      expect((await refusal(copy)).details).toEqual(error.details)
+    }
+    expect(losses.size).toBeGreaterThan(5)
+  })
 
   test('whole, it opens with all that was acknowledged', async () => {
     const path = await killed(scratchFolder(), acknowledged)

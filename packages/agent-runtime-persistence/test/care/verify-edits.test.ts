@@ -37,7 +37,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
     ]
     for (const [index, event] of it.events.entries())
       for (const [column, edit] of draws(
-        everyNth(edits, edits.length * 4, index),
+        everyNth(edits, edits.length * 8, index),
         everyNth(edits, 8, index),
         edits,
       )) {
@@ -118,7 +118,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
           (text) => `UPDATE journal SET touched = '${text}' WHERE number = ${number}`,
         ),
       ]
-      for (const sql of draws(everyNth(edits, edits.length * 4, number), everyNth(edits, 8, number), edits)) {
+      for (const sql of draws(everyNth(edits, edits.length * 8, number), everyNth(edits, 8, number), edits)) {
         const found = await it.after((db) => db.exec(sql))
         expect({ sql, ok: found?.ok, good: found?.lastGood.commit }).toEqual({
           sql,

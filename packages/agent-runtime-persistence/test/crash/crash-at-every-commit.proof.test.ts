@@ -62,49 +62,45 @@ async function live(scene: Scene, acknowledged: () => Promise<void>): Promise<vo
 }
 
 describe('a machine that stops after any commit (docs/semantics.md 6.1, docs/reliability.md A18)', () => {
-  test(
-    'A18 it has all that was acknowledged, nothing half-written, and every task ends',
-    { timeout: 120_000 },
-    async () => {
-      const folder = scratchFolder()
-      const path = join(folder, 'original.db')
-      const clock = new VirtualClock()
-      const scene = await openScene(path, 'original', clock)
-      const told: { path: string; snapshot: StoreSnapshot; at: number }[] = []
-      await live(scene, async () => {
-        const copy = join(folder, `${told.length}.db`)
-        for (const suffix of ['', '-wal'])
-          if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix)
-        told.push({ path: copy, snapshot: await takeSnapshot(scene.store), at: clock.monotonic() })
-      })
-      await scene.store.close()
-      expect(told.length).toBeGreaterThan(16)
+  test('A18 it has all that was acknowledged, nothing half-written, and every task ends', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'original.db')
+    const clock = new VirtualClock()
+    const scene = await openScene(path, 'original', clock)
+    const told: { path: string; snapshot: StoreSnapshot; at: number }[] = []
+    await live(scene, async () => {
+      const copy = join(folder, `${told.length}.db`)
+      for (const suffix of ['', '-wal'])
+        if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix)
+      told.push({ path: copy, snapshot: await takeSnapshot(scene.store), at: clock.monotonic() })
+    })
+    await scene.store.close()
+    expect(told.length).toBeGreaterThan(16)
 
-      for (const [k, { path: copy, snapshot, at }] of told.entries()) {
-        const later = new VirtualClock()
-        later.advanceBy(at)
-        const after = await openScene(copy, `after ${k}`, later)
-        const found = await takeSnapshot(after.store)
-        expect(found.tasks).toEqual(snapshot.tasks)
-        expect(found.stats).toEqual({ ...snapshot.stats, commits: 0, staleWrites: 0 })
+    for (const [k, { path: copy, snapshot, at }] of told.entries()) {
+      const later = new VirtualClock()
+      later.advanceBy(at)
+      const after = await openScene(copy, `after ${k}`, later)
+      const found = await takeSnapshot(after.store)
+      expect(found.tasks).toEqual(snapshot.tasks)
+      expect(found.stats).toEqual({ ...snapshot.stats, commits: 0, staleWrites: 0 })
 
-        const settled = new Set<string>()
-        await after.worker('again', 4)
-        for (let turn = 0; turn < 20; turn++) {
-          await after.pass(10_000)
-          for (const claim of after.claims.filter(({ leaseId }) => !settled.has(leaseId))) {
-            settled.add(claim.leaseId)
-            await finish(after, claim)
-          }
+      const settled = new Set<string>()
+      await after.worker('again', 4)
+      for (let turn = 0; turn < 20; turn++) {
+        await after.pass(10_000)
+        for (const claim of after.claims.filter(({ leaseId }) => !settled.has(leaseId))) {
+          settled.add(claim.leaseId)
+          await finish(after, claim)
         }
-        const states = (await takeSnapshot(after.store)).tasks.map(({ record }) => record.state)
-        expect(states.filter((state) => state === 'queued' || state === 'running')).toEqual([])
-        expect(await after.violations()).toEqual([])
-        await after.store.close()
-        await assertClosedStore(copy, config)
       }
-    },
-  )
+      const states = (await takeSnapshot(after.store)).tasks.map(({ record }) => record.state)
+      expect(states.filter((state) => state === 'queued' || state === 'running')).toEqual([])
+      expect(await after.violations()).toEqual([])
+      await after.store.close()
+      await assertClosedStore(copy, config)
+    }
+  })
 
   /** No memoized step runs twice: what was recorded answers. */
   async function finish(scene: Scene, claim: Claim): Promise<void> {

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { MemoryLines } from './memory-line.ts'
 
-const config = { leaseTtlMs: 12_000, heartbeatIntervalMs: 1_000 }
+const config = { leaseTtlMs: 30_000, heartbeatIntervalMs: 1_000 }
 
 /** A task that does a little of everything, and counts what it does. */
 function journey() {
@@ -65,7 +65,7 @@ async function play(arrange: (stage: Stage) => void): Promise<readonly string[]>
     arrange({ lines, behind })
     const task = await client.submit(parent, { name: 'cut' })
     await client.signal(task, 'go', 'now')
-    const result = await client.result(task, { timeoutMs: 60_000 })
+    const result = await client.result(task, { timeoutMs: 200_000 })
     expect(result).toEqual({ first: 1, doubled: 42, signal: 'now', left: true, right: true })
     const chunks: string[] = []
     for await (const item of client.output(task, { live: false })) chunks.push(JSON.stringify(item))

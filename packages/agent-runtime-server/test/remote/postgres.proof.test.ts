@@ -6,7 +6,8 @@ import { sharedServer } from '../../../agent-runtime-persistence/test/helpers/po
 import { createServer, serve } from '../../src/index.ts'
 import { callerOf } from '../served.ts'
 
-const config = { leaseTtlMs: 10_000, heartbeatIntervalMs: 1_000 }
+/** A lease outlives a restart of the server, also on a busy machine. */
+const config = { leaseTtlMs: 60_000, heartbeatIntervalMs: 1_000 }
 
 test('a store on PostgreSQL takes remote workers, which outlive a restart of the server', async () => {
   const url = (await sharedServer()).newStore()
@@ -50,7 +51,7 @@ test('a store on PostgreSQL takes remote workers, which outlive a restart of the
   await first.stop()
   waiting.resolve()
   const second = await start(first.server.port)
-  expect(await second.client.result(task, { timeoutMs: 20_000 })).toBe(3)
+  expect(await second.client.result(task, { timeoutMs: 200_000 })).toBe(3)
   expect(await second.client.status(task)).toMatchObject({ attempt: 1, crashes: 0 })
   expect(runs).toEqual([0, 1, 2])
   await worker.stop()

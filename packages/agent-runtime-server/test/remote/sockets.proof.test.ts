@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { hashToken, type ListeningServer, serve, type ServerOptions } from '../../src/index.ts'
 
 const token = 'a-token-of-thirty-two-characters'
-const config = { leaseTtlMs: 3_000, heartbeatIntervalMs: 500 }
+const config = { leaseTtlMs: 30_000, heartbeatIntervalMs: 1_000 }
 const double = defineTask({ type: 'double', input: z.object({ n: z.int() }) }, async (ctx, { n }) =>
   ctx.step('double', () => n * 2),
 )

@@ -42,7 +42,7 @@ describe('crashes', () => {
           limits: { tokens: 110 },
         }),
     })
-  }, 60_000)
+  })
 
   test('after every commit of a tree that ends at its hard line: the same end', async () => {
     await sweepCrashes({
@@ -58,7 +58,7 @@ describe('crashes', () => {
         expect(details).toMatchObject({ used: 112, partial: [{ key: 'plan' }, { key: 'first' }] })
       },
     })
-  }, 60_000)
+  })
 })
 
 test('after every commit of a tree with nothing left for its next child: the same end', async () => {
@@ -88,7 +88,7 @@ test('after every commit of a tree with nothing left for its next child: the sam
       }),
   })
   expect(commits).toBeGreaterThan(5)
-}, 60_000)
+})
 
 test('a process answers a budget that asks in another', async () => {
   const agent = defineTask({ type: 'agent', input: z.null() }, async (ctx) => {

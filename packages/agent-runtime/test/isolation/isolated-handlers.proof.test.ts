@@ -52,7 +52,7 @@ async function isDeaf(file: string): Promise<void> {
   await expect.poll(() => existsSync(file) && linesOf(file)).toEqual(['begun', 'deaf'])
 }
 
-describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', { timeout: 120_000 }, (kind) => {
+describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', (kind) => {
   test('does what a handler does: steps, waits, children, branches, commands, output, usage, approvals', async () => {
     const file = join(folder(), 'notes')
     const runtime = await runtimeOf({ strict: true })
