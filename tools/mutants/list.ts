@@ -1125,4 +1125,24 @@ export const mutants: readonly Mutant[] = [
     ],
     killedBy: conformance('records', 'an attempt that was repeated'),
   },
+  {
+    name: 'a list of supervisors counts restarts that are over',
+    file: `${persistence}views/supervisors.ts`,
+    edits: [['.filter((at) => today <= at + terms.periodMs)', '']],
+    killedBy: conformance('supervision', 'supervisors are listed'),
+  },
+  {
+    name: 'a list of supervisors leaves out those that ended',
+    file: `${persistence}views/supervisors.ts`,
+    edits: [
+      ['...(only ? [] : parents.all(before, limit + 1))', '...(only ? parents.all(before, limit + 1) : [])'],
+    ],
+    killedBy: conformance('supervision', 'supervisors are listed'),
+  },
+  {
+    name: 'a series shows no refusal where records of refusals are deleted',
+    file: 'packages/agent-runtime-core/src/series/refused.ts',
+    edits: [['return point.at < reach ? point : { ...point, refused }', 'return { ...point, refused }']],
+    killedBy: conformance('records', 'as far back as their records reach'),
+  },
 ]

@@ -7,6 +7,7 @@ import type {
   ListFilter,
   PipelinePage,
   RetryOptions,
+  SupervisorPage,
   WaitOptions,
 } from '@ku0/agent-runtime'
 import {
@@ -53,7 +54,7 @@ export type Connection = AsyncDisposable &
     readonly budgets: Pick<Client['budgets'], 'continue' | 'get' | 'list' | 'stop'>
     readonly agreements: Client['agreements']
     readonly credits: Client['credits']
-    readonly supervisors: Pick<Client['supervisors'], 'restart' | 'start' | 'stop' | 'which'>
+    readonly supervisors: Pick<Client['supervisors'], 'list' | 'restart' | 'start' | 'stop' | 'which'>
     readonly schedules: Pick<Client['schedules'], 'list' | 'pause' | 'put' | 'remove' | 'resume' | 'trigger'>
   }
 
@@ -66,7 +67,7 @@ export function connectServer(url: string, token: string | undefined, system: Sy
     // Whoever typed a command would rather hear of it than wait.
     retries: 1,
   })
-  const { approvals, budgets } = client
+  const { approvals, budgets, supervisors } = client
   const remote = {
     ...client,
     // The runtime's own retry starts another task each time, where it is given no key.
@@ -116,6 +117,11 @@ export function connectServer(url: string, token: string | undefined, system: Sy
     },
     pipelines: async ({ cursor, ...page }: PipelinePage = {}) =>
       numbered(await client.pipelines({ ...page, ...texted(cursor) })),
+    supervisors: {
+      ...supervisors,
+      list: async ({ cursor, ...page }: SupervisorPage = {}) =>
+        numbered(await supervisors.list({ ...page, ...texted(cursor) })),
+    },
     budgets: {
       ...budgets,
       list: async ({ cursor, ...page }: NonNullable<Parameters<Client['budgets']['list']>[0]> = {}) =>

@@ -188,7 +188,9 @@ describe('commands that look', () => {
     expect(series).toHaveProperty('points.length', 20)
     expect(series).toMatchObject({ stepMs: 180_000 })
     expect(series).toHaveProperty('points.19.failed', 1)
-    expect((await agent('stats', '--since', '1h')).out).toMatch(/^UNTIL +STARTED +COMPLETED +FAILED +RUNNING/)
+    expect((await agent('stats', '--since', '1h')).out).toMatch(
+      /^UNTIL +STARTED +COMPLETED +FAILED +REFUSED +RUNNING/,
+    )
     const red = await runtime.submit(wait, null, { labels: { team: 'red' } })
     expect((await agent('stats')).out).toMatch(/QUOTA +RUNNING +QUEUED\nlabel:team=red +\d +\d\n/)
     await runtime.cancel(red)
@@ -385,8 +387,15 @@ describe('commands that act', () => {
     expect(out).toMatch(/\nwaits +wait +canceled +transient /)
     expect(out).toMatch(/\ngreeter +greet +completed +transient /)
     expect((await agent('supervisors', 'show', ids.greet)).code).not.toBe(0)
-    expect((await runIn({ folder }, 'supervisors')).err).toContain('give show, start, stop or restart')
+    const list = (await agent('supervisors')).out
+    expect(list).toMatch(/^SUPERVISOR +TYPE +STATE +STRATEGY +CHILDREN +RUNNING +RESTARTS\n/)
+    expect(list).toMatch(/ guards +waiting +one_for_one +0 of 2 open +0 +0 of 5 in 1 min\n/)
+    expect(await json('supervisors', '--limit', '1')).toMatchObject({ supervisors: [{ taskId }] })
     await runtime.cancel(taskId)
+    expect((await agent('supervisors')).out).toContain('no supervisor supervises now; --all lists')
+    expect((await agent('supervisors', '--all')).out).toMatch(
+      / guards +canceled +supervises no more +0 of 2 open +0 *\n/,
+    )
   })
 
   test('13.2 pipelines are listed and shown with what holds them back, and their events are followed', async () => {

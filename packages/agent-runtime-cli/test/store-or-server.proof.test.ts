@@ -100,6 +100,8 @@ const calls: readonly (readonly string[])[] = [
   ['credits', 'buy', 'acme', '6', '--key', 'order 1'],
   ['credits', 'show', 'acme'],
   ['credits', 'ledger', 'acme', '--limit', '1'],
+  ['supervisors'],
+  ['supervisors', '--all'],
   ['supervisors', 'show', 'ada'],
   ['supervisors', 'start', 'ada', 'child', 'greet', '{"name":"Ada"}'],
   ['supervisors', 'stop', 'ada', 'child'],

@@ -14,6 +14,7 @@ import type {
   SeriesFilter,
   StoreStats,
   SupervisorRecord,
+  SupervisorSummary,
   TaskState,
   WaitHistogram,
   WorkerStatus,
@@ -111,6 +112,12 @@ export interface ScheduleStatus {
 
 /** Supervisors that run, and their children. A task that is no supervisor, or a child that it does not have, is `not_found`. */
 export interface Supervisors {
+  /** A page of the supervisors, newest first. `supervising`: only those that supervise now. */
+  list(page?: {
+    readonly limit?: number | undefined
+    readonly cursor?: string | undefined
+    readonly supervising?: boolean | undefined
+  }): Promise<{ readonly supervisors: readonly SupervisorSummary[]; readonly cursor?: string }>
   /** The children of a supervisor, in the order in which they were started first. */
   which(taskId: string): Promise<SupervisorRecord>
   /** `total`: all that `which` lists; `open`: those that have not ended; `running`: those that a worker runs now. */
@@ -310,6 +317,7 @@ export function operationsOn(transport: Transport): Operations {
       remove: (name) => remove(named('schedules', name)),
     },
     supervisors: {
+      list: (page = {}) => get('/supervisors', page),
       which,
       async count(taskId) {
         const { children } = await which(taskId)

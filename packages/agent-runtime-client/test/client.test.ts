@@ -171,6 +171,9 @@ test('a supervisor and its children', async () => {
   const { taskId: child } = await client.supervisors.start(taskId, 'more', 'add', { a: 1, b: 1 })
   expect(await client.result(child)).toBe(2)
   expect(await client.supervisors.which(taskId)).toEqual(await runtime.supervisors.which(taskId))
+  const { supervisors } = await client.supervisors.list({ limit: 1, supervising: true })
+  expect(supervisors).toEqual((await runtime.supervisors.list({ limit: 1 })).supervisors)
+  expect(supervisors).toMatchObject([{ taskId, type: 'watch-over', children: { total: 2, open: 1 } }])
   expect((await client.supervisors.restart(taskId, 'more')).taskId).not.toBe(child)
   expect(await client.supervisors.stop(taskId, 'first')).toMatchObject({ stopped: true, state: 'canceled' })
   await expect(client.supervisors.stop(taskId, 'nobody')).rejects.toMatchObject({ code: 'not_found' })
@@ -302,7 +305,7 @@ test('approvals, schedules, clients and the store, with the answers of the runti
   const ofOneType = await client.series({ windowMs: 60_000, stepMs: 60_000, type: 'nothing' })
   expect(ofOneType.stepMs).toBe(60_000)
   expect(ofOneType.points).toEqual([
-    { at: expect.any(Number), started: 0, completed: 0, failed: 0, running: 0 },
+    { at: expect.any(Number), started: 0, completed: 0, failed: 0, refused: {}, running: 0 },
   ])
   const failed = await client.submit('fail', null)
   await client.result(failed).catch(() => {})

@@ -62,6 +62,7 @@ const pages = {
       }),
   missing: '/tasks/no-such-task',
   pipelines: '/pipelines',
+  supervisors: '/supervisors',
   approvals: '/approvals',
   'dead-letters': '/dead-letters',
   queue: '/queue',

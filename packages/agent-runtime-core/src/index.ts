@@ -149,7 +149,7 @@ export {
   stageWaitKey,
   type TakenEvents,
 } from './pipeline/pipeline.ts'
-export type { SupervisorRecord } from './supervision/operations.ts'
+export type { ChildCounts, SupervisorRecord, SupervisorSummary } from './supervision/operations.ts'
 export {
   afterIn,
   afterKey,
@@ -551,6 +551,7 @@ export {
   type SeriesRun,
 } from './store/series.ts'
 export { mergedSeries, type Past } from './series/merged.ts'
+export { type RefusedSubmission, withRefused } from './series/refused.ts'
 export type { NumberedRun } from './series/operations.ts'
 export {
   type Depth,

@@ -133,7 +133,15 @@ describe('every route', () => {
         }
       }
       for (const cursor of ['-1', 'x', '1e9', '9'.repeat(30), '%00', '1;drop'])
-        for (const path of ['/tasks', '/pipelines', '/leases', '/dead-letters', '/approvals', '/budgets'])
+        for (const path of [
+          '/tasks',
+          '/pipelines',
+          '/supervisors',
+          '/leases',
+          '/dead-letters',
+          '/approvals',
+          '/budgets',
+        ])
           expect((await admin('GET', `${path}?cursor=${cursor}`)).status).toBe(400)
     }))
 

@@ -151,8 +151,10 @@ export type {
   ChildCounts,
   StopReceipt,
   SupervisedOptions,
+  SupervisorPage,
   Supervisors,
   SupervisorSettings,
+  SupervisorSummary,
   SupervisorView,
 } from './api/supervisors.ts'
 export { GraphFailed } from './graph/run-graph.ts'

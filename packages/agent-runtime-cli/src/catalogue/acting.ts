@@ -10,6 +10,7 @@ import {
   stateFilter,
   timeout,
   typeFilter,
+  watch,
   yes,
 } from './options.ts'
 import { lanes } from '@ku0/agent-runtime-core'
@@ -323,8 +324,17 @@ A task that was retried before is not retried again: the answer names its new ta
   },
   {
     name: 'supervisors',
-    about: 'look at the children of a supervisor, and start, stop or restart one',
-    examples: [['agent-runtime supervisors show TASK', 'its children, and what they do']],
+    about: 'list the supervisors, look at the children of one, and start, stop or restart one',
+    options: [
+      { flags: '--all', about: 'those that supervise no more, too' },
+      ...pages,
+      ...watch,
+      ...onStoreOrServer,
+    ],
+    examples: [
+      ['agent-runtime supervisors', 'those that supervise now, their children and their restarts'],
+      ['agent-runtime supervisors --all --limit 100', 'those that ended, too'],
+    ],
     load: () => import('../commands/supervisors.ts'),
     commands: [
       {

@@ -72,15 +72,26 @@ function stepsOf(since: number): SeriesFilter {
 
 function rowsOf({ points }: Series): readonly Line[] {
   return table(
-    ['UNTIL', 'STARTED', 'COMPLETED', 'FAILED', 'RUNNING', 'QUEUED', 'HALF WAITED', '95 % WAITED'],
-    points.map(({ at, started, completed, failed, running, queued, wait }) => [
+    ['UNTIL', 'STARTED', 'COMPLETED', 'FAILED', 'REFUSED', 'RUNNING', 'QUEUED', 'HALF WAITED', '95 % WAITED'],
+    points.map(({ at, started, completed, failed, refused, running, queued, wait }) => [
       new Date(at).toISOString(),
-      ...[started, completed, failed, running].map(count),
+      ...[started, completed, failed].map(count),
+      refused === undefined ? '' : refusals(refused),
+      count(running),
       queued === undefined ? '' : count(queued.interactive + queued.normal + queued.batch),
       wait === undefined ? '' : `${count(wait.half)} ms`,
       wait === undefined ? '' : `${count(wait.most)} ms`,
     ]),
   )
+}
+
+/** `0`, or `3: queue_full 2, backpressure 1`. */
+function refusals(byReason: NonNullable<Series['points'][number]['refused']>): string {
+  const all = Object.entries(byReason)
+  const sum = all.reduce((total, [, number]) => total + number, 0)
+  return sum === 0
+    ? '0'
+    : `${count(sum)}: ${all.map(([reason, number]) => `${reason} ${count(number)}`).join(', ')}`
 }
 
 function quotaRow(

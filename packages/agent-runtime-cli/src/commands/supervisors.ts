@@ -1,17 +1,55 @@
-import type { Run } from '../call.ts'
-import { UsageError } from '../complain.ts'
+import type { Call, Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { readInput } from '../read-input.ts'
+import type { Connection } from '../remote.ts'
+import { show as repeated } from '../screen/repeat.ts'
 import { pairs, table } from '../screen/table.ts'
 import { stateText } from '../screen/tasks.ts'
-import { ago, lasting, many } from '../screen/words.ts'
+import { ago, count, lasting, many } from '../screen/words.ts'
 import { loadTaskTypes } from '../task-types.ts'
 
-export const run: Run = () => {
-  throw new UsageError(
-    'supervisors has no list: give show, start, stop or restart, and the task of a supervisor',
-  )
+interface ListOptions {
+  readonly all?: boolean
+  readonly limit?: number
+  readonly cursor?: number
+}
+
+export const run: Run = async (call) => {
+  await using client = await connect(await call.settings())
+  return await repeated(call, (isWatching) => list(call, client, isWatching))
+}
+
+async function list({ options, print }: Call, client: Connection, isWatching: boolean): Promise<void> {
+  const { all = false, limit = 20, cursor } = options as ListOptions
+  const page = await client.supervisors.list({
+    limit,
+    ...(cursor === undefined ? {} : { cursor }),
+    ...(all ? {} : { supervising: true }),
+  })
+  const lines = () =>
+    page.supervisors.length === 0
+      ? [all ? 'no supervisor has begun' : 'no supervisor supervises now; --all lists those that ended, too']
+      : table(
+          ['SUPERVISOR', 'TYPE', 'STATE', 'STRATEGY', 'CHILDREN', 'RUNNING', 'RESTARTS'],
+          page.supervisors.map(({ taskId, type, state, terms, children, restarts }) => [
+            taskId,
+            type,
+            stateText(state),
+            terms?.strategy ?? 'supervises no more',
+            `${count(children.open)} of ${count(children.total)} open`,
+            count(children.running),
+            terms === undefined
+              ? ''
+              : {
+                  text: `${count(restarts)} of ${count(terms.maxRestarts)} in ${lasting(terms.periodMs)}`,
+                  style: restarts >= terms.maxRestarts ? 'yellow' : [],
+                },
+          ]),
+        )
+  if (isWatching) print.screen(page, lines)
+  else print.answer(page, lines)
+  if (page.cursor !== undefined) print.note(`there are more: --cursor ${page.cursor}`)
 }
 
 export const show: Run = async ({ args: [taskId = ''], print, settings, system }) => {

@@ -41,6 +41,41 @@ export function series({ rule, timed, expect }: Suite): void {
     },
   )
 
+  rule('a series tells why submissions were refused, by type and lane', async (scene) => {
+    const refused = async (more: SeriesFilter = {}) => {
+      const filter = { windowMs: 60_000, stepMs: 60_000, ...more }
+      return (await scene.read({ kind: 'series', filter })).points.at(-1)?.refused
+    }
+    expect(await refused()).toEqual({})
+    await scene.submitMany(2, unknownType)
+    await scene.submit({ type: 'work', lane: 'batch', refused: { reason: 'invalid_payload', message: 'no' } })
+    await scene.accepted()
+    expect(await refused()).toEqual({ unknown_task_type: 2, invalid_payload: 1 })
+    expect(await refused({ type: 'work' })).toEqual({ invalid_payload: 1 })
+    expect(await refused({ lane: 'batch' })).toEqual({ invalid_payload: 1 })
+    expect(await refused({ lane: 'interactive' })).toEqual({})
+  })
+
+  timed(
+    'a series tells refusals step by step, as far back as their records reach',
+    async (scene) => {
+      const steps = async () => {
+        const filter = { windowMs: 30_000, stepMs: 10_000 }
+        return (await scene.read({ kind: 'series', filter })).points.map(({ refused }) => refused)
+      }
+      await scene.submit(unknownType)
+      await scene.jump(10_000)
+      await scene.submit(unknownType)
+      expect(await steps()).toEqual([{}, { unknown_task_type: 1 }, { unknown_task_type: 1 }])
+      await scene.submitMany(3, unknownType)
+      expect(await steps()).toEqual([undefined, undefined, { unknown_task_type: 3 }])
+      await scene.jump(10_000)
+      await scene.submit(unknownType)
+      expect(await steps()).toEqual([undefined, { unknown_task_type: 2 }, { unknown_task_type: 1 }])
+    },
+    { config: { maxRejectedKept: 3 } },
+  )
+
   rule(
     'a series counts a task that failed once, and not with an attempt that was repeated',
     async (scene) => {
@@ -126,3 +161,8 @@ export function series({ rule, timed, expect }: Suite): void {
     },
   )
 }
+
+const unknownType = {
+  type: 'nonsense',
+  refused: { reason: 'unknown_task_type', message: 'no task type nonsense' },
+} as const

@@ -320,6 +320,66 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
     expect((await scene.read({ kind: 'supervisor', taskId }))?.restartedAt).toEqual([scene.now, scene.now])
   })
 
+  timed(
+    '14.2 supervisors are listed, newest first, with their children and the restarts that count now',
+    async (scene) => {
+      const list = (more: { readonly before?: number | undefined; readonly supervising?: boolean } = {}) =>
+        scene.read({ kind: 'supervisors', limit: 2, ...more })
+      expect(await list()).toEqual({ supervisors: [] })
+      const first = await supervised(scene, {
+        children: { a: 'transient', b: 'temporary', c: 'permanent' },
+        endsWith: 'cancel',
+      })
+      const terms = { strategy: 'one_for_one', maxRestarts: 2, periodMs: 1_000, endsWith: 'cancel' }
+      const standing = { taskId: first.taskId, type: 'super', state: 'waiting', terms }
+      const children = { total: 3, open: 3, running: 3 }
+      expect(await list()).toEqual({ supervisors: [{ ...standing, children, restarts: 0 }] })
+
+      await fail(scene, first.claims['a'])
+      await scene.claim()
+      expect(await scene.settle(first.claims['b'] as Claim)).toBe('ok')
+      scene.free('w')
+      const fewer = { total: 2, open: 2, running: 2 }
+      expect((await list()).supervisors).toEqual([{ ...standing, children: fewer, restarts: 1 }])
+      await scene.pass(1_001)
+      expect((await list()).supervisors).toEqual([{ ...standing, children: fewer, restarts: 0 }])
+
+      // Another has ended, one has many children, and one that has begun has none yet.
+      const over = await supervised(scene, { children: { a: 'transient' } })
+      await scene.cancel(over.taskId)
+      const many = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`c${n}`, 'transient' as const]))
+      const wide = await supervised(scene, { children: many })
+      const bare = await supervised(scene, { children: {}, endsWith: 'cancel' })
+      await scene.accepted({ type: 'work' })
+      const page = await list()
+      expect(page.supervisors).toMatchObject([
+        { taskId: bare.taskId, children: { total: 0, open: 0, running: 0 } },
+        { taskId: wide.taskId, children: { total: 9, open: 9, running: 9 } },
+      ])
+      const rest = await list({ before: page.cursor })
+      expect(rest).toEqual({
+        supervisors: [
+          {
+            taskId: over.taskId,
+            type: 'super',
+            state: 'canceled',
+            children: { total: 1, open: 0, running: 0 },
+            restarts: 0,
+          },
+          { ...standing, children: fewer, restarts: 0 },
+        ],
+      })
+      const now = await list({ supervising: true })
+      const older = await list({ supervising: true, before: now.cursor })
+      expect([...now.supervisors, ...older.supervisors].map(({ taskId }) => taskId)).toEqual([
+        bare.taskId,
+        wide.taskId,
+        first.taskId,
+      ])
+      expect(older.cursor).toBeUndefined()
+    },
+  )
+
   rule(
     '14.2 a supervisor that failed starts again with all it supervises, in the same commit',
     async (scene) => {

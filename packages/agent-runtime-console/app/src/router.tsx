@@ -6,6 +6,7 @@ import { GymPage } from './pages/gym/gym.tsx'
 import { LimitsPage } from './pages/limits.tsx'
 import { OverviewPage } from './pages/overview/overview.tsx'
 import { PipelinesPage } from './pages/pipeline/pipelines.tsx'
+import { SupervisorsPage } from './pages/supervisor/supervisors.tsx'
 import { QueuePage } from './pages/queue.tsx'
 import { SchedulesPage } from './pages/schedules.tsx'
 import { TaskPage } from './pages/task/task.tsx'
@@ -93,6 +94,7 @@ const tree = root.addChildren([
   agentsRoute,
   gymRoute,
   createRoute({ getParentRoute: () => root, path: '/pipelines', component: PipelinesPage }),
+  createRoute({ getParentRoute: () => root, path: '/supervisors', component: SupervisorsPage }),
   createRoute({ getParentRoute: () => root, path: '/queue', component: QueuePage }),
   createRoute({ getParentRoute: () => root, path: '/workers', component: WorkersPage }),
   createRoute({ getParentRoute: () => root, path: '/schedules', component: SchedulesPage }),

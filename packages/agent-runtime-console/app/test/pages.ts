@@ -34,6 +34,7 @@ export function testPages(browser: () => Browser): void {
     ['/tasks/pipeline-1', 'no room for page_discovered', 'There is no task pipeline-1'],
     ['/tasks/team-1', '2 of 3 restarts within', 'There is no task team-1'],
     ['/pipelines', 'web testing', 'No pipeline has begun'],
+    ['/supervisors', 'rest_for_one', 'No supervisor has begun'],
     ['/approvals', 'Your name, for the trail', 'Nothing waits for a verdict'],
     ['/dead-letters', 'the bank refused 12 EUR', 'No task has failed permanently'],
     ['/queue', 'a verdict', 'No task waits'],

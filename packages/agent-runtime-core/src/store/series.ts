@@ -1,3 +1,4 @@
+import type { RejectionReason } from '../event/event.ts'
 import type { Lane } from '../task/lane.ts'
 import type { LeaseState, TaskState } from '../task/states.ts'
 
@@ -19,6 +20,8 @@ export interface SeriesPoint {
   readonly completed: number
   /** Tasks that failed permanently; an attempt that is repeated is not one. */
   readonly failed: number
+  /** Submissions that were refused, by reason; absent where the records of refusals are deleted, and only some in the step in which they begin. */
+  readonly refused?: Readonly<Partial<Record<RejectionReason, number>>>
   /** How many tasks ran when the step ended. */
   readonly running: number
   /** How many tasks were queued when the step ended, by lane; absent where nobody kept a sample in it. */

@@ -46,6 +46,39 @@ interface NoSupervisor {
 /** Questions about supervisors. */
 export interface SupervisionReads {
   supervisor: { fields: { readonly taskId: string }; answer: SupervisorRecord | undefined }
+  /** A page of the supervisors, newest first. `before`: the cursor of the page before; `supervising`: only those that supervise now. */
+  supervisors: {
+    fields: {
+      readonly limit: number
+      readonly before?: number | undefined
+      readonly supervising?: boolean | undefined
+    }
+    answer: { readonly supervisors: readonly SupervisorSummary[]; readonly cursor?: number }
+  }
+}
+
+/** A supervisor in a list. */
+export interface SupervisorSummary {
+  readonly taskId: string
+  /** Its task type. */
+  readonly type: string
+  readonly state: TaskState
+  /** Absent once it supervises no more. */
+  readonly terms?: SupervisorTerms
+  /** How many children it has; temporary ones that ended are left out. */
+  readonly children: ChildCounts
+  /** How many restarts count now: those of the last `periodMs`. */
+  readonly restarts: number
+}
+
+/** How many children a supervisor has. */
+export interface ChildCounts {
+  /** All that its record lists. */
+  readonly total: number
+  /** The children that have not ended. */
+  readonly open: number
+  /** The children that a worker runs now. */
+  readonly running: number
 }
 
 /** A supervisor and its children. */

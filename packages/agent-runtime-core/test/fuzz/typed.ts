@@ -17,7 +17,7 @@ export const typed: readonly string[] = wordsOf(`
   isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor latestEnds
   listOf nearestTo needsAbortController nextModel nextReputation normalize orderHash orderOfHistory outlivesRejection
   pastFailure patienceKey pauseOf pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
-  runsType scalarPressure scarFadesInMs scarNow scarOf scarred Heap seriesOf mergedSeries rolledUp samplesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
+  runsType scalarPressure scarFadesInMs scarNow scarOf scarred Heap seriesOf mergedSeries withRefused rolledUp samplesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
   afterIn afterKey supervisedIn supervisedKey supervisorKey supervisorTerms
   marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
   checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey stageKey stagePartText stageWaitIn stageWaitKey violationsText
@@ -125,6 +125,12 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
     values({ runs: [], isPruned: false, samples: [] }),
     values({}, { type: 'a' }, { windowMs: 1_000 }),
     values(0, 1_000_000),
+  ],
+  withRefused: [
+    values({ stepMs: 1_000, points: [{ at: 1_000, started: 0, completed: 0, failed: 0, running: 0 }] }),
+    values([], [{ at: 500, reason: 'queue_full', type: 'a', lane: 'normal' }] as const),
+    values({}, { type: 'a' }, { lane: 'batch' } as const),
+    values(0, 1_000),
   ],
   canMoveLease: [leaseState, leaseState],
   describeDivergence: [

@@ -508,6 +508,7 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
   workers: {},
   routes: {},
   supervisor: { taskId },
+  supervisors: { limit: page, before: whole.optional(), supervising: flag.optional() },
   pipeline: { taskId },
   pipelines: { limit: page, before: whole.optional() },
   pipelineEvents: {

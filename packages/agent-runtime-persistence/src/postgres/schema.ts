@@ -436,6 +436,11 @@ CREATE TABLE folded (
   hash text COLLATE "C" NOT NULL
 );
 `,
+  `
+-- The supervisors, for a list of them.
+CREATE INDEX wait_supervisor ON wait (task) WHERE name = '$ku0/supervisor';
+CREATE INDEX child_supervised ON child (parent) WHERE key >= '$ku0/supervised/' AND key < '$ku0/supervised0';
+`,
 ]
 
 /** The version this code writes and understands. */

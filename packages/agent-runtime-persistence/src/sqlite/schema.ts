@@ -456,6 +456,11 @@ CREATE TABLE folded (
   hash TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 `,
+  // The supervisors, for a list of them.
+  `
+CREATE INDEX wait_supervisor ON wait (task) WHERE name = '$ku0/supervisor';
+CREATE INDEX child_supervised ON child (parent) WHERE key >= '$ku0/supervised/' AND key < '$ku0/supervised0';
+`,
 ]
 
 /** The version this code writes and understands. */
@@ -466,3 +471,6 @@ export const applicationId = 0x6b753072
 
 /** Tasks that wait, found by the index `task_notable`: SQLite takes it only where the condition of the index stands in the query, word for word. */
 export const WAITING_BY_INDEX = '(state > 3 OR state = 2) AND state = 2'
+
+/** The same for submissions that were refused. */
+export const REFUSED_BY_INDEX = '(state > 3 OR state = 2) AND state = 6'

@@ -46,7 +46,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const waitCounts = prepareWaitCounts(context, queueView)
   const past = prepareSeries(context)
   const memos = prepareMemos(db, tables)
-  const supervisors = prepareSupervisors(tables, nameOf, recordOf)
+  const supervisors = prepareSupervisors(context, nameOf, recordOf)
   const pipelines = preparePipelines(tables, nameOf, recordOf)
   const { routes, swarms } = prepareRoutes(context)
 
@@ -124,8 +124,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return routes()
       case 'supervisor': {
         const row = find(query.taskId)
-        return row === undefined ? undefined : db.atOnce(() => supervisors(row))
+        return row === undefined ? undefined : db.atOnce(() => supervisors.of(row))
       }
+      case 'supervisors':
+        return db.atOnce(() => supervisors.page(query))
       case 'pipeline': {
         const row = find(query.taskId)
         return row === undefined ? undefined : db.atOnce(() => pipelines.of(row))

@@ -10,11 +10,15 @@ import {
   type Reads,
   sampleAges,
   taskStates,
+  type RefusedSubmission,
+  type RejectionReason,
+  withRefused,
   type Lane,
   type Series,
   type SeriesFilter,
 } from '@ku0/agent-runtime-core'
 import { prepareSampleReads } from '../sqlite/samples.ts'
+import { REFUSED_BY_INDEX } from '../sqlite/schema.ts'
 import type { ReadContext } from './read-context.ts'
 
 type Columns = [
@@ -45,6 +49,19 @@ export function prepareSeries({ db, tables, now }: ReadContext) {
   const recent = runsOf<[number, number]>(`${RUN} WHERE id < ? ORDER BY id DESC LIMIT ? + 0`)
   const following = runsOf<[number, number]>(`${RUN} WHERE id > ? ORDER BY id LIMIT ? + 0`)
   const one = runsOf<[number]>(`${RUN} WHERE id = ?`)
+  const refused = db
+    .prepare<[number, number], [at: number, reason: RejectionReason, type: string, lane: Lane]>(
+      `SELECT refusal.submitted_at, event.data ->> '$.reason', event.data ->> '$.type', event.data ->> '$.lane'
+       FROM (SELECT id, submitted_at FROM task WHERE ${REFUSED_BY_INDEX} ORDER BY id DESC LIMIT ? + 0) AS refusal
+       JOIN event ON event.task = refusal.id AND event.seq = 1
+       WHERE refusal.submitted_at > ?`,
+    )
+    .raw()
+  const oldestRefused = db
+    .prepare<[number], number>(
+      `SELECT min(submitted_at) FROM (SELECT submitted_at FROM task WHERE ${REFUSED_BY_INDEX} ORDER BY id DESC LIMIT ? + 0) AS refusal`,
+    )
+    .pluck()
   const samples = prepareSampleReads(db)
 
   return { series, runs, samples: readSamples, lastSample: samples.last }
@@ -54,7 +71,7 @@ export function prepareSeries({ db, tables, now }: ReadContext) {
     const windowMs = Math.max(1, filter.windowMs ?? HOUR_MS)
     const stepMs = windowMs <= (sampleAges.get(MINUTE_MS) ?? 0) ? MINUTE_MS : HOUR_MS
     const of = (type: string) => samples.some(stepMs, at - windowMs - stepMs, at, type)
-    return mergedSeries(
+    const series = mergedSeries(
       {
         runs: recent.all(Number.MAX_SAFE_INTEGER, MAX_SERIES_RUNS).map(prepareRun()),
         isPruned: Object.values(tables.load.retired()).some((count) => count > 0),
@@ -63,6 +80,21 @@ export function prepareSeries({ db, tables, now }: ReadContext) {
       filter,
       at,
     )
+    const since = at - windowMs - series.stepMs
+    return withRefused(series, refusals(since), filter, refusalsReach())
+  }
+
+  function refusals(since: number): readonly RefusedSubmission[] {
+    return refused
+      .all(MAX_SERIES_RUNS, since)
+      .map(([submittedAt, reason, type, lane]) => ({ at: submittedAt, reason, type, lane }))
+  }
+
+  /** Records of refusals are bounded: before the oldest, others may have been. */
+  function refusalsReach(): number {
+    const { rejected, rejectedPruned } = tables.load.totals()
+    if (rejectedPruned === 0 && rejected <= MAX_SERIES_RUNS) return -Infinity
+    return oldestRefused.get(MAX_SERIES_RUNS) ?? now().at
   }
 
   function runs({ after, before, these, limit }: Reads['runs']['fields']): Reads['runs']['answer'] {

@@ -163,6 +163,7 @@ const byName: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   inputHash: name,
   branches: values('race', 'all'),
   branchKeys: listOf(key),
+  supervising: flag,
   nested: flag,
   error,
   backOff: fields({ keys: listOf(values('model:big', 'x')), retryAfterMs: time }, 'keys', 'retryAfterMs'),

@@ -80,6 +80,7 @@ export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read'>> = {
   pipeline: 'own',
   pipelineEvents: 'own',
   pipelines: 'read',
+  supervisors: 'read',
   tasks: 'read',
   taskIds: 'read',
   budgets: 'read',

@@ -62,7 +62,13 @@ import { listReports, showReport } from './reports.ts'
 import { listAgreements } from './agreements.ts'
 import { listEntries, purchaseCredits, showCredits } from './credits.ts'
 import { showResult, showTask } from './show-task.ts'
-import { restartSupervised, showSupervised, startSupervised, stopSupervised } from './supervisors.ts'
+import {
+  listSupervisors,
+  restartSupervised,
+  showSupervised,
+  startSupervised,
+  stopSupervised,
+} from './supervisors.ts'
 import { submitTask, submitTasks } from './submit-tasks.ts'
 import { taskEvents, taskOutput } from './task-events.ts'
 import { emitOutput, recordStep, settleTask, waitFor } from './work-leases.ts'
@@ -82,6 +88,7 @@ export const endpoints: readonly Endpoint[] = [
   resumeTask,
   explainTask,
   replayTask,
+  listSupervisors,
   showSupervised,
   startSupervised,
   stopSupervised,

@@ -196,6 +196,10 @@ const StepCounts = z
     completed: z.int(),
     failed: z.int(),
     running: z.int(),
+    refused: z.record(z.string(), z.int()).optional().openapi({
+      description:
+        'Submissions that were refused, by reason; absent where the records are deleted, and only some in the step in which they begin',
+    }),
     queued: z
       .object({ interactive: z.int(), normal: z.int(), batch: z.int() })
       .optional()

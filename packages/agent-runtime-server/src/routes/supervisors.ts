@@ -1,8 +1,15 @@
 import { z } from '../wire/zod.ts'
 import type { SupervisedOptions } from '@ku0/agent-runtime'
-import { childRestarts, lanes, supervisionStrategies, taskStates } from '@ku0/agent-runtime-core'
+import {
+  childRestarts,
+  lanes,
+  supervisionStrategies,
+  supervisorEnds,
+  taskStates,
+} from '@ku0/agent-runtime-core'
+import { isBound, sees } from '../access/caller.ts'
 import { answer } from '../serving.ts'
-import { TaskPath } from '../wire/parameters.ts'
+import { CursorText, flagText, LimitText, TaskPath } from '../wire/parameters.ts'
 import { BudgetOptionsSchema } from '../wire/records.ts'
 import { Moment, Value } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
@@ -11,10 +18,32 @@ import { endpoint } from './endpoint.ts'
 const name = z.string().min(1).max(255)
 const ChildPath = z.strictObject({ taskId: TaskPath.shape.taskId, child: name })
 
+const TermsSchema = z.object({
+  strategy: z.enum(supervisionStrategies),
+  maxRestarts: z.int(),
+  periodMs: z.int(),
+  endsWith: z.enum(supervisorEnds),
+})
+
+const SummarySchema = z
+  .object({
+    taskId: z.string(),
+    type: z.string(),
+    state: z.enum(taskStates),
+    terms: TermsSchema.optional().openapi({ description: 'Absent once it supervises no more' }),
+    children: z.object({
+      total: z.int().openapi({ description: 'Without temporary ones that ended' }),
+      open: z.int().openapi({ description: 'Those that have not ended' }),
+      running: z.int(),
+    }),
+    restarts: z.int().openapi({ description: 'How many restarts count now: those of the last `periodMs`' }),
+  })
+  .openapi('SupervisorSummary')
+
 const SupervisorSchema = z
   .looseObject({
     taskId: z.string(),
-    terms: z.looseObject({ strategy: z.enum(supervisionStrategies) }).optional(),
+    terms: TermsSchema.optional(),
     restartedAt: z.array(Moment),
     children: z.array(
       z.looseObject({
@@ -30,6 +59,42 @@ const SupervisorSchema = z
 
 const supervisor = { tag: 'tasks', bound: 'task' } as const
 const Started = z.object({ taskId: z.string() })
+
+export const listSupervisors = endpoint({
+  method: 'get',
+  path: '/supervisors',
+  id: 'listSupervisors',
+  tag: 'tasks',
+  summary: 'The supervisors, their children in numbers and the restarts that count now, newest first',
+  scope: 'read',
+  bound: 'own',
+  query: z.strictObject({
+    limit: LimitText,
+    cursor: CursorText,
+    supervising: flagText.openapi({ description: 'Only those that supervise now' }),
+  }),
+  answers: {
+    200: {
+      description: 'A page of supervisors',
+      schema: z.object({ supervisors: z.array(SummarySchema), cursor: z.string().optional() }),
+    },
+  },
+  async run({ serving, caller, query }) {
+    const { supervisors, cursor } = await serving.runtime.supervisors.list(query)
+    const seen = isBound(caller)
+      ? await Promise.all(
+          supervisors.map(async ({ taskId }) => {
+            const task = await serving.runtime.status(taskId)
+            return task !== undefined && sees(caller, task)
+          }),
+        )
+      : undefined
+    return answer(serving, {
+      supervisors: supervisors.filter((_, index) => seen?.[index] ?? true),
+      ...(cursor === undefined ? {} : { cursor: String(cursor) }),
+    })
+  },
+})
 
 export const showSupervised = endpoint({
   ...supervisor,

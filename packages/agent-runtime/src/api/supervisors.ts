@@ -1,4 +1,11 @@
-import type { ChildRestart, SupervisorRecord, SupervisorTerms, TaskState } from '@ku0/agent-runtime-core'
+import type {
+  ChildCounts,
+  ChildRestart,
+  SupervisorRecord,
+  SupervisorSummary,
+  SupervisorTerms,
+  TaskState,
+} from '@ku0/agent-runtime-core'
 import type { NodeOptions } from './graphs.ts'
 import type { Receipt } from './receipts.ts'
 import type { TaskType } from './task-type.ts'
@@ -30,14 +37,16 @@ export interface SupervisedOptions extends NodeOptions {
 /** A supervisor and its children. */
 export type SupervisorView = SupervisorRecord
 
-/** How many children a supervisor has. */
-export interface ChildCounts {
-  /** All that {@link Supervisors.which} lists. */
-  readonly total: number
-  /** The children that have not ended. */
-  readonly open: number
-  /** The children that a worker runs now. */
-  readonly running: number
+export type { ChildCounts, SupervisorSummary }
+
+/** Which supervisors to list. */
+export interface SupervisorPage {
+  /** 1 to 1000, 100 by default. */
+  readonly limit?: number | undefined
+  /** The `cursor` of the page before. */
+  readonly cursor?: number | undefined
+  /** Only those that supervise now; false by default, which lists those that ended, too. */
+  readonly supervising?: boolean | undefined
 }
 
 /** The outcome of a stop. */
@@ -54,6 +63,13 @@ export interface StopReceipt {
  * argument it does not accept. Source: `docs/supervision.md`.
  */
 export interface Supervisors {
+  /**
+   * The supervisors of the store, newest first: what each is, its children in numbers, and how many of its restarts count now. While the
+   * page has a `cursor` there are more. One that was submitted and has not begun is not among them.
+   */
+  list(
+    page?: SupervisorPage,
+  ): Promise<{ readonly supervisors: readonly SupervisorSummary[]; readonly cursor?: number }>
   /** The children of a supervisor, in the order in which they were started first. */
   which(supervisor: Receipt | string): Promise<SupervisorView>
   count(supervisor: Receipt | string): Promise<ChildCounts>

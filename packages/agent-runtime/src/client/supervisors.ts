@@ -1,16 +1,19 @@
 import {
   assertOptions,
   type ExecutionStore,
+  flagRule,
   invalid,
   isFinal,
+  type Rules,
   RuntimeError,
   show,
   type Submission,
   type SupervisorRecord,
+  wholeNumber,
 } from '@ku0/agent-runtime-core'
 import { TaskRejected } from '../api/errors.ts'
 import type { SubmitItem } from '../api/submissions.ts'
-import type { SupervisedOptions, Supervisors } from '../api/supervisors.ts'
+import type { SupervisedOptions, SupervisorPage, Supervisors } from '../api/supervisors.ts'
 import type { TaskType } from '../api/task-type.ts'
 import { taskIdOf } from '../terms/arguments.ts'
 import { openReceipt } from '../terms/receipts.ts'
@@ -33,7 +36,9 @@ export function supervisorsOf({
   const read = async (call: string, taskId: string): Promise<SupervisorRecord> => {
     const record = await store.read({ kind: 'supervisor', taskId })
     if (record === undefined)
-      throw new RuntimeError('not_found', `${call}: task ${taskId} is no supervisor`, { details: { taskId } })
+      throw new RuntimeError('not_found', `${call}: task ${taskId} is no supervisor, or has not begun`, {
+        details: { taskId },
+      })
     return record
   }
   const childOf = async (call: string, taskId: string, id: string) => {
@@ -42,6 +47,17 @@ export function supervisorsOf({
     return child
   }
   return {
+    async list(page = {}) {
+      assertOpen()
+      assertOptions('supervisors.list', page, pageRules)
+      const { limit = 100, cursor, supervising } = page
+      return store.read({
+        kind: 'supervisors',
+        limit,
+        ...(cursor === undefined ? {} : { before: cursor }),
+        ...(supervising === undefined ? {} : { supervising }),
+      })
+    },
     async which(supervisor) {
       assertOpen()
       return read('supervisors.which', taskIdOf('supervisors.which', supervisor))
@@ -114,6 +130,12 @@ export function supervisorsOf({
       }
     },
   }
+}
+
+const pageRules: Rules<SupervisorPage> = {
+  limit: wholeNumber(1, 1_000),
+  cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  supervising: flagRule,
 }
 
 function assertId(call: string, id: unknown): asserts id is string {

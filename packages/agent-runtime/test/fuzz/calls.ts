@@ -550,6 +550,10 @@ export const doors: Readonly<Record<string, Door>> = {
     open: ({ runtime }, it: never, options: never) => runtime.budgets.continue(it, options),
   },
   'budgets.stop': { given: [task], open: ({ runtime }, it: never) => runtime.budgets.stop(it) },
+  'supervisors.list': {
+    given: [fields({ limit: count, cursor: count, supervising: mostly(values(true, false)) })],
+    open: ({ runtime }, page: never) => runtime.supervisors.list(page),
+  },
   'supervisors.which': { given: [task], open: ({ runtime }, it: never) => runtime.supervisors.which(it) },
   'supervisors.count': { given: [task], open: ({ runtime }, it: never) => runtime.supervisors.count(it) },
   'supervisors.start': {

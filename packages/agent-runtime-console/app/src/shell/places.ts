@@ -3,6 +3,7 @@ export const places = [
   { to: '/', text: 'Overview', key: 'o' },
   { to: '/tasks', text: 'Tasks', key: 't' },
   { to: '/pipelines', text: 'Pipelines', key: 'i' },
+  { to: '/supervisors', text: 'Supervisors', key: 'u' },
   { to: '/approvals', text: 'Approvals', key: 'a' },
   { to: '/dead-letters', text: 'Dead letters', key: 'd' },
   { to: '/queue', text: 'Queue', key: 'q' },

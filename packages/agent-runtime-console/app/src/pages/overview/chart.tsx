@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
+import { count } from '../../ui/format.ts'
 
 export interface Line {
   readonly name: string
@@ -66,7 +67,7 @@ const LEAST_SECONDS = 60
 
 function shown(value: number | undefined): string {
   if (value === undefined) return '–'
-  return value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(1)
+  return value >= 100 || Number.isInteger(value) ? count(Math.round(value)) : value.toFixed(1)
 }
 
 /** One or two values are no line that one sees, so they are drawn as dots. */

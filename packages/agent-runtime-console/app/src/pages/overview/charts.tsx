@@ -1,25 +1,19 @@
-import { useMemo, useState } from 'react'
-import { useLiveQuery } from '../../server/live.tsx'
-import { api } from '../../server/session.ts'
+import { useMemo } from 'react'
 import { Chart, type Line } from './chart.tsx'
+import { refusedIn, usePast, WINDOWS } from './past.ts'
 import { rates, type Sample } from './samples.ts'
 
-const WINDOWS = [
-  { name: '15 minutes', windowMs: 900_000 },
-  { name: 'hour', windowMs: 3_600_000 },
-  { name: '24 hours', windowMs: 86_400_000 },
-] as const
-/** A chart of the past has so many steps. */
-const STEPS = 90
-
 /** What the store knows of the past, and from then on what this page has seen. */
-export function Charts({ samples }: { readonly samples: readonly Sample[] }) {
-  const [windowMs, setWindow] = useState<number>(WINDOWS[0].windowMs)
-  const { data } = useLiveQuery(
-    ['series', windowMs],
-    () => api().series({ windowMs, stepMs: windowMs / STEPS }),
-    { isSlow: true },
-  )
+export function Charts({
+  samples,
+  windowMs,
+  onWindow,
+}: {
+  readonly samples: readonly Sample[]
+  readonly windowMs: number
+  readonly onWindow: (windowMs: number) => void
+}) {
+  const { data } = usePast(windowMs)
   const seen = samples[0]?.at ?? Infinity
   const { past, at, depth, ended, flight } = useMemo(() => {
     const points = data?.points ?? []
@@ -29,7 +23,6 @@ export function Charts({ samples }: { readonly samples: readonly Sample[] }) {
       .filter((point) => point.at - stepMs < seen)
       .map((point) => ({ ...point, at: Math.min(point.at, seen - 1) }))
     const rate = (value: number) => (value * 1_000) / stepMs
-    const unknown = before.map(() => null)
     const lane = (name: keyof Sample['depth'] & string): Line => ({
       name,
       color: name,
@@ -48,7 +41,17 @@ export function Charts({ samples }: { readonly samples: readonly Sample[] }) {
       ended: [
         counted('completed'),
         counted('failed'),
-        { name: 'rejected', color: 'rejected', values: [...unknown, ...rates(samples, 'rejected')] },
+        {
+          name: 'refused',
+          color: 'rejected',
+          values: [
+            ...before.map((it) => {
+              const refused = refusedIn(it)
+              return refused === null ? null : rate(refused)
+            }),
+            ...rates(samples, 'rejected'),
+          ],
+        },
       ],
       flight: [{ name: 'running', color: 'running', values: running }],
     }
@@ -66,7 +69,7 @@ export function Charts({ samples }: { readonly samples: readonly Sample[] }) {
       <p className="row chart-window">
         <label>
           The last{' '}
-          <select value={windowMs} onChange={(event) => setWindow(Number(event.target.value))}>
+          <select value={windowMs} onChange={(event) => onWindow(Number(event.target.value))}>
             {WINDOWS.map((it) => (
               <option key={it.windowMs} value={it.windowMs}>
                 {it.name}

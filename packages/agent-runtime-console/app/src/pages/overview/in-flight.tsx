@@ -2,9 +2,9 @@ import { Link } from '@tanstack/react-router'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { count, many, shortId } from '../../ui/format.ts'
+import { usePast } from './past.ts'
 
 const MOST_WORKERS = 6
-const MOST_REFUSED = 100
 
 /** The slots of the busiest workers. */
 export function InFlight() {
@@ -36,19 +36,14 @@ export function InFlight() {
   )
 }
 
-/** Why the newest submissions that were refused were refused. */
-export function Refused({ total }: { readonly total: number }) {
-  const { data } = useLiveQuery(
-    ['refused'],
-    async () => {
-      const { tasks } = await api().list({ states: ['rejected'], limit: MOST_REFUSED })
-      const reasons = new Map<string, number>()
-      for (const task of tasks)
-        if (task.state === 'rejected') reasons.set(task.reason, (reasons.get(task.reason) ?? 0) + 1)
-      return { newest: tasks.length, reasons: [...reasons].toSorted(([, a], [, b]) => b - a) }
-    },
-    { isSlow: true, isEnabled: total > 0 },
-  )
+/** Why submissions were refused in the time that the charts show. */
+export function Refused({ total, windowMs }: { readonly total: number; readonly windowMs: number }) {
+  const { data } = usePast(windowMs)
+  const reasons = new Map<string, number>()
+  for (const { refused = {} } of data?.points ?? [])
+    for (const [reason, number] of Object.entries(refused))
+      reasons.set(reason, (reasons.get(reason) ?? 0) + number)
+  const isCut = data?.points.some(({ refused }) => refused === undefined) ?? false
   return (
     <section className="card pad listed" aria-labelledby="refused">
       <h2 id="refused">Refused, by reason</h2>
@@ -58,20 +53,22 @@ export function Refused({ total }: { readonly total: number }) {
         <p className="faint">Counting…</p>
       ) : (
         <>
+          {reasons.size === 0 ? <p className="faint">None in this time.</p> : null}
           <ul className="plain">
-            {data.reasons.map(([reason, number]) => (
-              <li key={reason} className="row">
-                <code>{reason}</code>
-                <span className="grow" />
-                <strong>{count(number)}</strong>
-              </li>
-            ))}
+            {[...reasons]
+              .toSorted(([, a], [, b]) => b - a)
+              .map(([reason, number]) => (
+                <li key={reason} className="row">
+                  <code>{reason}</code>
+                  <span className="grow" />
+                  <strong>{count(number)}</strong>
+                </li>
+              ))}
           </ul>
+          {isCut ? <p className="faint">Records of older ones are deleted.</p> : null}
           <p>
             <Link to="/tasks" search={{ states: 'rejected' }}>
-              {data.newest < total
-                ? `The newest ${count(data.newest)} of ${count(total)}`
-                : many(total, 'refusal')}
+              {many(total, 'refusal')} in all
             </Link>
           </p>
         </>

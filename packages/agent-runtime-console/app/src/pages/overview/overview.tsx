@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
@@ -10,9 +10,11 @@ import { Page } from '../../ui/page.tsx'
 import { Charts } from './charts.tsx'
 import { InFlight, Refused } from './in-flight.tsx'
 import { Needs } from './needs.tsx'
+import { WINDOWS } from './past.ts'
 import { keepSample, lately, quantile } from './samples.ts'
 
 export function OverviewPage() {
+  const [windowMs, setWindow] = useState<number>(WINDOWS[0].windowMs)
   const stats = useLiveQuery(['stats'], async () => {
     const found = await api().stats()
     return { stats: found, samples: keepSample(found, Date.now()) }
@@ -44,10 +46,10 @@ export function OverviewPage() {
                 <WaitFigure />
               </ul>
               <Needs />
-              <Charts samples={samples} />
+              <Charts samples={samples} windowMs={windowMs} onWindow={setWindow} />
               <div className="beside">
                 <InFlight />
-                <Refused total={totals.rejected} />
+                <Refused total={totals.rejected} windowMs={windowMs} />
               </div>
             </>
           )
