@@ -1,5 +1,6 @@
 import type { Runtime } from '@ku0/agent-runtime'
 import type { ExecutionStore } from '@ku0/agent-runtime-core'
+import { LINE_VERSION } from '@ku0/agent-runtime-persistence/lines'
 import { endpoints } from '../src/routes/endpoints.ts'
 import type { Call } from './served.ts'
 
@@ -66,7 +67,7 @@ export async function setScene(
     readonly connection: string
   }
   const hello = {
-    version: 1,
+    version: LINE_VERSION,
     session: 'a secret that is long enough for a line',
     processId: 'p',
     workers: [],

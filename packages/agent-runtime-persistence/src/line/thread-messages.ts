@@ -45,7 +45,8 @@ export type FromThread =
   | { readonly kind: 'turn'; readonly turn: string }
   | { readonly kind: 'closed' }
 
-interface PackedTurn extends Omit<Turn, 'answers' | 'failed'> {
+/** A turn on its way, as plain data. */
+export interface PackedTurn extends Omit<Turn, 'answers' | 'failed'> {
   readonly answers: readonly Exclude<Answer, { readonly error: Error }>[]
   readonly errors: readonly { readonly call: number; readonly error: ErrorRecord }[]
   readonly failed?: ErrorRecord
@@ -75,7 +76,11 @@ export function pack({ failed, answers, ...turn }: Turn): string | undefined {
 
 /** Unpacks a message of {@link pack}. An answer that was `undefined` has lost its `value`, and so is undefined again. */
 export function unpack(text: string): Turn {
-  const { errors, failed, answers, ...turn } = JSON.parse(text) as PackedTurn
+  return unpacked(JSON.parse(text) as PackedTurn)
+}
+
+/** The same for one that is plain data already. */
+export function unpacked({ errors, failed, answers, ...turn }: PackedTurn): Turn {
   return {
     ...turn,
     answers: [...answers, ...errors.map(({ call, error }) => ({ call, error: revived(error) }))],

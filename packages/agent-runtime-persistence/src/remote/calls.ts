@@ -5,10 +5,24 @@ export type CallMessage = Extract<UpMessage, { readonly call: number }>
 /** A call whose answer has not come. */
 interface Open {
   readonly message: CallMessage
+  /** As it travels: it is made once, for its size and for the frame. */
+  readonly text: string
   readonly bytes: number
   /** On the monotonic clock. */
   readonly askedAt: number
   wasSent: boolean
+}
+
+/** A message as JSON, with its length in bytes. */
+export interface Sized {
+  readonly text: string
+  readonly bytes: number
+}
+
+/** A message as it travels. */
+export function sized(message: UpMessage): Sized {
+  const text = JSON.stringify(message)
+  return { text, bytes: Buffer.byteLength(text) }
 }
 
 /** The calls of a line, in their order: those that wait to be sent, and those that wait for their answers. */
@@ -21,8 +35,8 @@ export class Calls {
     return this.open.size
   }
 
-  add(message: CallMessage, bytes: number, askedAt: number): void {
-    this.open.set(message.call, { message, bytes, askedAt, wasSent: false })
+  add(message: CallMessage, { text, bytes }: Sized, askedAt: number): void {
+    this.open.set(message.call, { message, text, bytes, askedAt, wasSent: false })
     this.queue.add(message.call)
     this.last = Math.max(this.last, message.call)
   }
@@ -42,15 +56,15 @@ export class Calls {
   }
 
   /** The next call to send, while fewer than `most` wait for answers. */
-  next(most: number): { readonly message: CallMessage; readonly bytes: number } | undefined {
+  next(most: number): Sized | undefined {
     if (this.open.size - this.queue.size >= most) return undefined
     for (const call of this.queue) {
       this.queue.delete(call)
       const open = this.open.get(call)
       if (open === undefined) continue
-      const { message, bytes, wasSent } = open
+      const { message, text, bytes, wasSent } = open
       open.wasSent = true
-      return { message: wasSent && message.to === 'write' ? { ...message, again: true } : message, bytes }
+      return wasSent && message.to === 'write' ? sized({ ...message, again: true }) : { text, bytes }
     }
     return undefined
   }

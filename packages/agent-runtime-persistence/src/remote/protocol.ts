@@ -7,9 +7,10 @@ import type {
   TypeSettings,
   Write,
 } from '@ku0/agent-runtime-core'
+import type { PackedTurn } from '../line/thread-messages.ts'
 
 /** The version of what passes over a line. One that differs is refused by name. Source: `docs/remote-workers.md`. */
-export const LINE_VERSION = 1
+export const LINE_VERSION = 2
 
 /** Where a server has its lines. */
 export const LINE_PATH = '/api/v1/line'
@@ -75,10 +76,10 @@ export interface Welcome {
   readonly maxFrameBytes: number
 }
 
-/** One text that comes down. A turn is what `pack` makes. */
+/** One text that comes down. A turn stands in it as `pack` makes it. */
 export type DownFrame =
-  | { readonly welcome: Welcome; readonly turn?: string }
-  | { readonly turn: string }
+  | { readonly welcome: Welcome; readonly turn?: PackedTurn }
+  | { readonly turn: PackedTurn }
   | { readonly pong: number }
   /** The connection ends. `final`: another one would be refused, too. */
   | { readonly refused: ErrorRecord; readonly final: boolean }

@@ -11,8 +11,8 @@ import type { Turn } from '../engine/turn.ts'
 import type { Line, StoreFront } from '../line/front.ts'
 import type { Message } from '../line/message.ts'
 import { SleepWatch } from '../line/sleep-watch.ts'
-import { revived, unpack } from '../line/thread-messages.ts'
-import { Calls } from './calls.ts'
+import { revived, unpacked } from '../line/thread-messages.ts'
+import { Calls, type Sized, sized } from './calls.ts'
 import { Followed } from './followed.ts'
 import { HeldWork } from './held-work.ts'
 import {
@@ -95,12 +95,12 @@ export class RemoteLine implements Line {
     switch (message.to) {
       case 'write':
       case 'read': {
-        const bytes = sizeOf(message)
-        if (bytes > this.known().maxFrameBytes - frameRoom) {
-          this.refuse(message.call, tooLarge(bytes, this.known().maxFrameBytes))
+        const given = sized(message)
+        if (given.bytes > this.known().maxFrameBytes - frameRoom) {
+          this.refuse(message.call, tooLarge(given.bytes, this.known().maxFrameBytes))
           return
         }
-        this.calls.add(message, bytes, this.now())
+        this.calls.add(message, given, this.now())
         if (message.to === 'write') this.work.sent(message.operation)
         break
       }
@@ -219,7 +219,7 @@ export class RemoteLine implements Line {
       return
     }
     if ('welcome' in frame) this.begin(frame.welcome)
-    if (frame.turn !== undefined) this.take(unpack(frame.turn))
+    if (frame.turn !== undefined) this.take(unpacked(frame.turn))
   }
 
   /** The server knows this process: what waits is sent, what was not answered again. */
@@ -282,7 +282,8 @@ export class RemoteLine implements Line {
   private ask(query: Read, hear: (answer: unknown) => void): void {
     const call = --this.lastOwn
     this.own.set(call, hear)
-    this.calls.add({ to: 'read', call, query }, sizeOf(query), this.now())
+    const message = { to: 'read', call, query } as const
+    this.calls.add(message, sized(message), this.now())
   }
 
   private flushSoon(): void {
@@ -299,23 +300,26 @@ export class RemoteLine implements Line {
     const { welcome, transport } = this
     if (!this.isUp || welcome === undefined || transport === undefined) return
     const room = welcome.maxFrameBytes - frameRoom
-    let messages = this.said
-    let bytes = messages.length === 0 ? 0 : sizeOf(messages)
-    this.said = []
+    let messages: string[] = []
+    let bytes = 0
+    const put = (it: Sized) => {
+      messages.push(it.text)
+      bytes += it.bytes + commaRoom
+    }
     const post = () => {
       if (messages.length === 0) return
-      transport.send(JSON.stringify({ acked: this.calls.acked, messages } satisfies UpFrame))
+      transport.send(`{"acked":${this.calls.acked},"messages":[${messages.join(',')}]}`)
       messages = []
       bytes = 0
     }
+    for (const message of this.said.splice(0)) put(sized(message))
     for (
       let it = this.calls.next(welcome.maxCalls);
       it !== undefined;
       it = this.calls.next(welcome.maxCalls)
     ) {
       if (bytes + it.bytes > room || messages.length >= frameMessages) post()
-      messages.push(it.message)
-      bytes += it.bytes + againRoom
+      put(it)
     }
     post()
   }
@@ -437,10 +441,6 @@ function lapseAfter({ leaseTtlMs, heartbeatIntervalMs }: Welcome): number {
   return Math.max(leaseTtlMs / 2, leaseTtlMs - heartbeatIntervalMs - leaseTtlMs / 10)
 }
 
-function sizeOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value))
-}
-
 function tooLarge(bytes: number, most: number): Error {
   return new RuntimeError(
     'payload_too_large',
@@ -452,8 +452,7 @@ const nothing: Turn = { answers: [], claims: [], notices: [], events: [], chunks
 const newsMs = 1_000
 const frameRoom = 256
 const frameMessages = 256
-/** What `"again":true,` and a comma add. */
-const againRoom = 16
+const commaRoom = 1
 const pageSize = 1_000
 const firstPauseMs = 50
 const longestPauseMs = 5_000

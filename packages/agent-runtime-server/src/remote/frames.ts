@@ -1,5 +1,5 @@
-import { parseJson } from '@ku0/agent-runtime-core'
-import type { UpFrame } from '@ku0/agent-runtime-persistence/lines'
+import { lanes, parseJson } from '@ku0/agent-runtime-core'
+import { LINE_VERSION, type UpFrame } from '@ku0/agent-runtime-persistence/lines'
 import { z } from 'zod'
 import { wrongFrame } from './refusals.ts'
 
@@ -39,6 +39,9 @@ const frames = z.union([
             workerId: id,
             capacity: count,
             types: z.array(id),
+            lanes: z.array(z.enum(lanes)).optional(),
+            // The port's own schema checks them when the worker is registered.
+            settings: z.record(id, z.unknown()).optional(),
             draining: z.boolean(),
             demand: z.strictObject({ credit: count, given: count }).optional(),
           }),
@@ -61,6 +64,6 @@ export function readFrame(text: string, maxBytes: number): UpFrame {
   const { success, data, error } = frames.safeParse(given)
   if (success) return data as unknown as UpFrame
   const other = otherHello.safeParse(given)
-  if (other.success) return other.data as unknown as UpFrame
+  if (other.success && other.data.hello.version !== LINE_VERSION) return other.data as unknown as UpFrame
   throw wrongFrame(`a frame is not what the protocol says: ${z.prettifyError(error).slice(0, 500)}`)
 }

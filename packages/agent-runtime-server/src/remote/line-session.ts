@@ -56,7 +56,8 @@ export class LineSession implements LineEnd, SessionEnd {
     this.#heardAt = host.environment.clock.monotonic()
     this.#box = new TurnBox((turn) => {
       const text = pack(turn)
-      if (text !== undefined) this.#say({ turn: text })
+      // It stands in the frame as it is: a text within a text would be escaped and read twice.
+      if (text !== undefined) this.#send(`{"turn":${text}}`)
     })
     this.#watch = this.#armWatch()
   }
@@ -279,10 +280,14 @@ export class LineSession implements LineEnd, SessionEnd {
     this.#connection.hold(held)
   }
 
-  /** A process that does not read is cut off: it connects again, and gets the rest. */
   #say(frame: DownFrame): void {
+    this.#send(JSON.stringify(frame))
+  }
+
+  /** A process that does not read is cut off: it connects again, and gets the rest. */
+  #send(text: string): void {
     if (this.#isOver) return
-    this.#connection.send(JSON.stringify(frame))
+    this.#connection.send(text)
     if (this.#connection.waiting > this.#host.limits.maxLineBufferBytes) this.end()
   }
 

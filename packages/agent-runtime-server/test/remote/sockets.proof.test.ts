@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type Client, createClient, createWorker, definePipeline, defineTask } from '@ku0/agent-runtime'
 import { openStore } from '@ku0/agent-runtime-persistence'
-import { LINE_PATH } from '@ku0/agent-runtime-persistence/lines'
+import { LINE_PATH, LINE_VERSION } from '@ku0/agent-runtime-persistence/lines'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { hashToken, type ListeningServer, serve, type ServerOptions } from '../../src/index.ts'
@@ -146,7 +146,7 @@ test('a worker of another version is refused by name', async () => {
     final: true,
     refused: {
       code: 'store_newer',
-      message: expect.stringMatching(/version 99 .* speaks 1; upgrade the server/),
+      message: expect.stringMatching(`version 99 .* speaks ${LINE_VERSION}; upgrade the server`),
     },
   })
   socket.close()
