@@ -1,6 +1,9 @@
 // Takes pictures of every page, for people to look at.
 //
 //   node packages/agent-runtime-console/app/pictures.ts FOLDER [none|some|many] [WIDTHS] [PAGES]
+//   node packages/agent-runtime-console/app/pictures.ts docs docs
+//
+// `docs` writes those of docs/console.md, after tasks have come and gone for a minute.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, launch, openPage } from './test/browser.ts'
@@ -11,6 +14,7 @@ const [folder = 'pictures', scale = 'some'] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 build()
 const given = scale === 'none' ? {} : { reports }
+const isForDocs = scale === 'docs'
 const scene = await open(scale === 'many' ? { queue: 200_000, ...given } : given)
 if (scale !== 'none') {
   await fill(scene.runtime)
@@ -39,6 +43,55 @@ if (scale === 'many')
         options: { lane: at % 3 === 0 ? 'batch' : 'normal', delayMs: at % 5 === 0 ? 600_000 : 0 },
       })) as never,
     )
+/** Tasks come in waves, and now and then a card is refused, so that the charts have something to draw. */
+async function traffic(seconds: number): Promise<void> {
+  for (let turn = 0; turn < seconds * 2; turn += 1) {
+    const wave = Math.round(10 + 9 * Math.sin(turn / 6))
+    await scene.runtime.submitMany(
+      Array.from({ length: wave }, (_, at) => ({
+        task: 'speak',
+        input: 3,
+        options: { lane: at % 5 === 0 ? 'interactive' : at % 2 === 0 ? 'batch' : 'normal' },
+      })) as never,
+    )
+    if (turn % 9 === 0) await scene.runtime.submit('charge-card', { amount: 40 + turn })
+    // Somebody misspells a task type.
+    if (turn % 15 === 0) await scene.runtime.submit('gret', 'Ada').catch(() => {})
+    await new Promise((resume) => void setTimeout(resume, 500))
+  }
+}
+
+/** The pictures of the documentation: their page, size and theme. */
+async function takeForDocs(): Promise<void> {
+  const flow = traffic(75)
+  const look = async (
+    name: string,
+    path: string,
+    height: number,
+    { colorScheme = 'light', width = 1_280, waitMs = 1_500 }: Partial<Look> = {},
+  ) => {
+    const { page } = await openPage(browser, scene.url, { viewport: { width, height }, colorScheme })
+    await page.goto(scene.url + path)
+    await page.locator('h1').waitFor()
+    await page.waitForTimeout(waitMs)
+    await page.screenshot({ path: join(folder, `console-${name}.png`) })
+    await page.context().close()
+  }
+  await look('overview', '/', 860, { waitMs: 70_000 })
+  await look('tasks', '/tasks', 600, { colorScheme: 'dark' })
+  await look('task', '/tasks/research-1', 800)
+  await look('pipeline', '/tasks/pipeline-1', 900)
+  await look('supervisors', '/tasks/team-1', 700)
+  await look('gym', '/gym?a=before.json&b=after.json', 900)
+  await look('phone', '/tasks/research-1', 844, { colorScheme: 'dark', width: 390 })
+  await flow
+}
+interface Look {
+  readonly colorScheme: 'light' | 'dark'
+  readonly width: number
+  readonly waitMs: number
+}
+
 const widths = (process.argv[4] ?? '390,1280,1920').split(',').map(Number)
 const browser = await launch()
 const only = process.argv[5]?.split(',')
@@ -73,7 +126,8 @@ const pages = {
   gym: '/gym',
 }
 try {
-  for (const width of widths)
+  if (isForDocs) await takeForDocs()
+  for (const width of isForDocs ? [] : widths)
     for (const colorScheme of ['light', 'dark'] as const) {
       const height = width === 390 ? 844 : 900
       const { page, faults } = await openPage(browser, scene.url, {

@@ -32,7 +32,7 @@ test('a newest step that is not over begins where the one before it ends', () =>
   expect(counted([10, 13], [refusal(9), refusal(12)])).toEqual([{ queue_full: 1 }, { queue_full: 1 }])
 })
 
-test('those of another type or lane are left out', () => {
+test('refusals of another type or lane are left out', () => {
   const some = [refusal(1, { type: 'y' }), refusal(2, { lane: 'batch' }), refusal(3)]
   expect(counted([10], some, { filter: { type: 'x' } })).toEqual([{ queue_full: 2 }])
   expect(counted([10], some, { filter: { lane: 'batch' } })).toEqual([{ queue_full: 1 }])

@@ -68,7 +68,7 @@ export interface Welcome {
   readonly heartbeatIntervalMs: number
   /** A connection on which nothing came for so long is closed by either end. */
   readonly silentMs: number
-  /** How often the process shows that it lives. */
+  /** How often the process shows that it lives; twice as long while it holds no lease and waits for no answer. */
   readonly pingMs: number
   /** Calls that may wait for their answers at once. */
   readonly maxCalls: number

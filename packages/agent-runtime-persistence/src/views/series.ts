@@ -71,7 +71,7 @@ export function prepareSeries({ db, tables, now }: ReadContext) {
     const windowMs = Math.max(1, filter.windowMs ?? HOUR_MS)
     const stepMs = windowMs <= (sampleAges.get(MINUTE_MS) ?? 0) ? MINUTE_MS : HOUR_MS
     const of = (type: string) => samples.some(stepMs, at - windowMs - stepMs, at, type)
-    const series = mergedSeries(
+    const counted = mergedSeries(
       {
         runs: recent.all(Number.MAX_SAFE_INTEGER, MAX_SERIES_RUNS).map(prepareRun()),
         isPruned: Object.values(tables.load.retired()).some((count) => count > 0),
@@ -80,8 +80,8 @@ export function prepareSeries({ db, tables, now }: ReadContext) {
       filter,
       at,
     )
-    const since = at - windowMs - series.stepMs
-    return withRefused(series, refusals(since), filter, refusalsReach())
+    const since = at - windowMs - counted.stepMs
+    return withRefused(counted, refusals(since), filter, refusalsReach())
   }
 
   function refusals(since: number): readonly RefusedSubmission[] {

@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { Chart, type Line } from './chart.tsx'
-import { refusedIn, usePast, WINDOWS } from './past.ts'
+import { refusedIn, usePast, WINDOWS, withLength } from './past.ts'
 import { rates, type Sample } from './samples.ts'
 
 /** What the store knows of the past, and from then on what this page has seen. */
@@ -19,10 +19,10 @@ export function Charts({
     const points = data?.points ?? []
     const stepMs = data?.stepMs ?? 1
     // The step in which the page was opened is drawn, too: without it all before the opening would be missing.
-    const before = points
-      .filter((point) => point.at - stepMs < seen)
+    const before = withLength(points, stepMs)
+      .filter((point) => point.at - point.ms < seen)
       .map((point) => ({ ...point, at: Math.min(point.at, seen - 1) }))
-    const rate = (value: number) => (value * 1_000) / stepMs
+    const rate = (value: number, { ms }: { readonly ms: number }) => (value * 1_000) / ms
     const lane = (name: keyof Sample['depth'] & string): Line => ({
       name,
       color: name,
@@ -31,7 +31,7 @@ export function Charts({
     const counted = (name: 'completed' | 'failed'): Line => ({
       name,
       color: name,
-      values: [...before.map((it) => rate(it[name])), ...rates(samples, name)],
+      values: [...before.map((it) => rate(it[name], it)), ...rates(samples, name)],
     })
     const running = [...before, ...samples].map((it) => it.running)
     return {
@@ -47,7 +47,7 @@ export function Charts({
           values: [
             ...before.map((it) => {
               const refused = refusedIn(it)
-              return refused === null ? null : rate(refused)
+              return refused === null ? null : rate(refused, it)
             }),
             ...rates(samples, 'rejected'),
           ],

@@ -124,12 +124,18 @@ function WaitFigure() {
   )
   const [half, most, nearly] = [0.5, 0.95, 0.99].map((below) => quantile(data ?? [], below))
   return (
-    <Figure name="Wait for a start" value={half === undefined ? '–' : duration(half)}>
+    <Figure name="Wait for a start" value={half === undefined ? '–' : roundly(half)}>
       {most === undefined || nearly === undefined
         ? 'no task has started'
         : `half of the newest ${data?.length}; 95 % below ${duration(most)}, 99 % below ${duration(nearly)}`}
     </Figure>
   )
+}
+
+/** A duration that fits beside the other figures. */
+function roundly(ms: number): string {
+  if (ms < 60_000) return duration(ms)
+  return ms < 3_600_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`
 }
 
 function FirstTask() {

@@ -22,3 +22,14 @@ export function usePast(windowMs: number) {
 export function refusedIn({ refused }: SeriesPoint): number | null {
   return refused === undefined ? null : Object.values(refused).reduce((all, many) => all + many, 0)
 }
+
+/** The steps with the time that each counts: the newest may be under way, and counts less. */
+export function withLength(
+  points: readonly SeriesPoint[],
+  stepMs: number,
+): readonly (SeriesPoint & { readonly ms: number })[] {
+  return points.map((point, index) => {
+    const since = point.at - (points[index - 1]?.at ?? -Infinity)
+    return { ...point, ms: Math.max(1, Math.min(stepMs, since)) }
+  })
+}
