@@ -81,6 +81,7 @@ export const sections: readonly Section[] = [
       page('docs/production.md', 'Production checklist'),
       page('docs/retention.md', 'Retention'),
       page('docs/postgresql.md', 'PostgreSQL'),
+      page('docs/postgresql-scale.md', 'Past one PostgreSQL'),
       page('docs/versioning.md', 'Versioning'),
       page('docs/security.md', 'Security'),
       page('docs/explain.md', 'Why a task waits'),

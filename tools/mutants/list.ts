@@ -18,6 +18,7 @@ const conformance = (part: string, name: string) =>
 const coreTest = (file: string, name: string) =>
   [`packages/agent-runtime-core/test/${file}.test.ts`, name] as const
 
+const settings = 'packages/agent-runtime-persistence/test/processes/settings.test.ts'
 const agreements = 'packages/agent-runtime/test/credits/agreements.test.ts'
 
 const model = (name: string) => ['packages/agent-runtime-persistence/test/model/model.test.ts', name] as const
@@ -271,6 +272,30 @@ export const mutants: readonly Mutant[] = [
     file: `${core}worker/type-settings.ts`,
     edits: [['mine === theirs || isUntold', 'mine === theirs']],
     killedBy: coreTest('worker/type-settings', '8.11'),
+  },
+  {
+    name: '8.12 settings that were replaced come back with a program of before',
+    file: `${core}config/in-force.ts`,
+    edits: [['(last !== undefined && same.id < last.id)', 'false']],
+    killedBy: coreTest('config/in-force', '8.12'),
+  },
+  {
+    name: '8.12 settings are in force whose processes have all ended',
+    file: `${core}config/in-force.ts`,
+    edits: [['.filter(({ processes }) => processes > 0)', '']],
+    killedBy: coreTest('config/in-force', '8.12'),
+  },
+  {
+    name: '8.12 a process goes on by the settings that it had',
+    file: `${persistence}engine/transaction.ts`,
+    edits: [['  if (!(yield* inForce.take(row))) return\n', '  if (row !== undefined) return\n']],
+    killedBy: [settings, '8.12'],
+  },
+  {
+    name: '8.12 the settings of a dead process stay in force where it is found dead',
+    file: `${persistence}engine/transaction.ts`,
+    edits: [['if (work.gone.length > 0) yield* outlive(it, work.gone)', '']],
+    killedBy: [settings, '8.12 a process that dies'],
   },
   {
     name: 'I11 a worker is given one task more than it has slots',

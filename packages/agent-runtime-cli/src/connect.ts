@@ -13,6 +13,8 @@ export interface ConnectOptions {
   /** Submissions by name are checked by these. */
   readonly types?: TaskTypes | undefined
   readonly system?: System | undefined
+  /** Whether its own settings hold for it; by default it takes those of the processes that run. */
+  readonly settings?: 'own' | undefined
 }
 
 /**
@@ -29,7 +31,7 @@ export async function connect(settings: Settings, options: ConnectOptions = {}):
 /** The same for commands that need the store itself, whatever server the settings name. */
 export async function connectStore(
   settings: Settings,
-  { create = false, types }: Omit<ConnectOptions, 'system'> = {},
+  { create = false, types, settings: mode }: Omit<ConnectOptions, 'system'> = {},
 ): Promise<Client> {
   const { store, durability, config } = settings
   const { createClient } = await import('@ku0/agent-runtime')
@@ -37,6 +39,7 @@ export async function connectStore(
   return createClient({
     store,
     durability,
+    settings: mode ?? 'followed',
     thread: false,
     logger: false,
     ...(config === undefined ? {} : { config }),

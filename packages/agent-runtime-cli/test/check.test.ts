@@ -31,6 +31,26 @@ test('check and doctor name the settings of a type that two workers know differe
   )
 })
 
+test('check, stats and doctor name the settings of the store in which processes differ; looking changes none', async () => {
+  const store = join(scratchFolder(), 'it.db')
+  const quiet = {
+    store: `sqlite:${store}`,
+    thread: false,
+    strict: false,
+    logger: false,
+    telemetry: false,
+    tasks: [],
+  } as const
+  await using one = await createRuntime({ ...quiet, config: { queueDepthLimit: 900 } })
+  await using two = await createRuntime({ ...quiet, config: { queueDepthLimit: 800 } })
+  const { code, out } = await runIn({}, 'check', '--store', store)
+  expect([one.info.kind, two.info.kind, code]).toEqual(['sqlite', 'sqlite', 1])
+  const said = `processes have different settings: queueDepthLimit is 800 in force, and 900 for process ${process.pid} on`
+  expect(out).toContain(`1 problem\n${said}`)
+  expect((await runIn({}, 'stats', '--store', store)).out).toContain('1 setting in which processes differ')
+  expect((await runIn({}, 'doctor', store)).out).toContain(`warning: ${said}`)
+})
+
 test('check finds what is stuck, says why, and ends with 1', async () => {
   const store = join(scratchFolder(), 'it.db')
   /** The command, so many ms later. */

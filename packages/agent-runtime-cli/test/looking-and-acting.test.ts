@@ -192,7 +192,7 @@ describe('commands that look', () => {
       /^UNTIL +STARTED +COMPLETED +FAILED +REFUSED +RUNNING/,
     )
     const red = await runtime.submit(wait, null, { labels: { team: 'red' } })
-    expect((await agent('stats')).out).toMatch(/QUOTA +RUNNING +QUEUED\nlabel:team=red +\d +\d\n/)
+    expect((await agent('stats')).out).toMatch(/QUOTA +RUNNING +QUEUED\nlabel:team=red +1 of 2 +\d\n/)
     await runtime.cancel(red)
     expect((await agent('workers')).out).toMatch(/0 of 4 .*fail/)
   })

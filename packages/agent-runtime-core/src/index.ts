@@ -510,6 +510,21 @@ export {
 } from './config/environment.ts'
 export type { ConfigWarning, ExecutionConfig, ExecutionConfigInput } from './config/schema.ts'
 export { defaultConfig, settingNames, wholeConfig } from './config/whole-config.ts'
+export {
+  type ConfigurationRecord,
+  type ConfigurationRow,
+  type ConfigurationVerdict,
+  decideConfiguration,
+  inForce,
+  type SettingDifference,
+  settingDifferences,
+  settingsAmong,
+  statedSettings,
+  storeSettings,
+  type StoreSettings,
+  storeSettingsOf,
+  withSettings,
+} from './config/in-force.ts'
 export type { AcceptedLoss, DataLoss } from './store/data-loss.ts'
 export type {
   CanceledBy,

@@ -20,6 +20,7 @@ import { openThreadStore } from './line/store-thread.ts'
 import { isRemoteUrl } from './remote/url.ts'
 import { isPostgresUrl, parsePostgresUrl } from './postgres/url.ts'
 import { parseStoreUrl } from './store-url.ts'
+import { stanceOf, type SettingsMode } from './stance.ts'
 import { chainDigest, systemClocks, systemEnvironment, systemIdentity } from './system.ts'
 
 export interface OpenStoreOptions {
@@ -46,6 +47,12 @@ export interface OpenStoreOptions {
   readonly lines?: boolean | undefined
   /** The token for a remote store, `https://HOST`, with the scope `work`. */
   readonly token?: string | undefined
+  /**
+   * `stated` (default): the settings of the store that `config` names hold for all processes, as those that came last; without any, those of others are
+   * taken. `followed`: those of others are taken, and its own hold where nobody states any. `own`: its own hold for this process alone, and nobody else
+   * learns of them. Source: `docs/semantics.md 8.12`.
+   */
+  readonly settings?: SettingsMode | undefined
   /** Time, chance and ids from outside, for tests; the store then runs in the caller's thread. */
   readonly environment?: Environment | undefined
 }
@@ -78,6 +85,7 @@ const openRules: Rules<OpenStoreOptions> = {
   thread: flagRule,
   checked: flagRule,
   lines: flagRule,
+  settings: isOneOf(['stated', 'followed', 'own']),
   token: ['a text', (given) => typeof given === 'string' && given !== ''],
   environment: ['an object with clock, timers, ids, random, digest', isEnvironment],
 }
@@ -114,12 +122,24 @@ async function openDatabase(url: string, options: OpenStoreOptions): Promise<Sto
     acceptLoss: options.acceptLoss ?? false,
     identity,
     lines: options.lines ?? false,
+    ...stanceOf(config, options.settings),
   } as const
   if (isPostgresUrl(url) && (options.thread === false || options.environment !== undefined)) {
     const { openInlinePostgres } = await import('./line/inline-postgres.ts')
     const isVirtual = options.environment !== undefined
-    const { acceptLoss, lines } = shared
-    const opening = { url, config, environment, chain: chainDigest, identity, isVirtual, lines, acceptLoss }
+    const { acceptLoss, lines, states, follows } = shared
+    const opening = {
+      url,
+      config,
+      environment,
+      chain: chainDigest,
+      identity,
+      isVirtual,
+      lines,
+      acceptLoss,
+      states,
+      follows,
+    }
     return (await openInlinePostgres(opening)).store
   }
   if (options.thread === false || options.environment !== undefined) {

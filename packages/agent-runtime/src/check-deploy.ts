@@ -76,7 +76,13 @@ export async function checkDeploy(check: DeployCheck): Promise<DeployReport> {
   assertOptions('checkDeploy', check, checkRules)
   const { timeoutMs, maxListed = 100, ...options } = check
   if (typeof options.store === 'string') assertThere(options.store)
-  const runtime = await createRuntime({ ...options, workers: 0, telemetry: false, logger: false })
+  const runtime = await createRuntime({
+    ...options,
+    settings: 'own',
+    workers: 0,
+    telemetry: false,
+    logger: false,
+  })
   try {
     const tally = new Tally(maxListed)
     for await (const batch of unfinished(runtime))

@@ -29,12 +29,13 @@ export async function onStore<T>(
 }
 
 function open(url: string, config: ExecutionConfig, options: StoreOptions): Promise<ExecutionStore> {
-  const { durability, acceptLoss, thread, environment, token } = options
+  const { durability, acceptLoss, settings, thread, environment, token } = options
   return openStore(url, {
     config,
     checked: false,
     ...(token === undefined ? {} : { token }),
     ...(durability === undefined ? {} : { durability }),
+    ...(settings === undefined ? {} : { settings }),
     ...(acceptLoss === undefined ? {} : { acceptLoss }),
     ...(environment === undefined ? {} : { environment }),
     ...(thread === undefined ? {} : { thread }),

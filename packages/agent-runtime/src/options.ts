@@ -22,9 +22,16 @@ export interface StoreOptions {
   /** For a remote store, `https://HOST`: a token with the scope `work`, or what the process does. Source: `docs/remote-workers.md`. */
   readonly token?: string | undefined
   /**
-   * Track AA's settings and more; each has a default. Give the same settings to all programs on one store.
+   * Track AA's settings and more; each has a default. Give the same settings to all programs on one store: of those that hold for the whole store, only one
+   * set is in force at a time. Source: `docs/semantics.md 8.12`.
    */
   readonly config?: ExecutionConfigInput | undefined
+  /**
+   * `stated` (default): the settings of the store that `config` names hold for all processes, as those that came last; without any, those of others are
+   * taken. `followed`: those of others are taken, and its own hold where nobody states any; for programs that look or act for a moment. `own`: its own hold
+   * for this process alone, and nobody else learns of them.
+   */
+  readonly settings?: 'stated' | 'followed' | 'own' | undefined
   /**
    * `full` (default): an acknowledged write survives a power loss. `normal`: it survives only a crash of the
    * process.

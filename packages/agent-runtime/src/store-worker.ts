@@ -31,6 +31,7 @@ import { Submissions } from './client/submissions.ts'
 import { Deadlines } from './lease/deadlines.ts'
 import type { LogLine } from './api/logger.ts'
 import { assertObserver, assertSubscription } from './terms/arguments.ts'
+import { SettingsWatch } from './terms/settings-watch.ts'
 import type { HandlerStop } from './worker/scheduler.ts'
 import { closeWithin, patienceOf } from './worker/shutdown.ts'
 import { Stopping } from './worker/stopping.ts'
@@ -108,8 +109,11 @@ export class StoreWorker implements Worker {
       announce,
       prepareChild: (item, call, parentType) => children.prepareChild(item, call, parentType),
     })
+    const inForce = new SettingsWatch({ store, config, log })
+    inForce.look()
     this.#listening = store.listen({
       published: (events) => this.#feed.published(events),
+      configured: () => inForce.look(),
       failed: (error) => this.#fail(error),
     })
   }

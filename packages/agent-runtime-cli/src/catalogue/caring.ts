@@ -91,10 +91,15 @@ Tasks are counted first, and nothing happens. Add --yes to delete them. With --l
   },
   {
     name: 'doctor',
-    about: 'show how a store is set up: durability, versions, files, sizes, clock, processes',
+    about: 'show how a store is set up, or try whether a database server can hold one',
+    details: `For a file it shows durability, versions, files, sizes, the clock and processes. A server of PostgreSQL, or one that calls itself compatible, is tried for all that a store needs: version,
+rights, sessions, locks, notices, isolation, and tasks from end to end in a schema of their own, which is dropped again.`,
     args: [store],
     options: onStore,
-    examples: [['agent-runtime doctor tasks.db', 'what it stands on, and what is wrong with that']],
+    examples: [
+      ['agent-runtime doctor tasks.db', 'what it stands on, and what is wrong with that'],
+      ['agent-runtime doctor postgres://db.example/agents', 'can a store be used on this server?'],
+    ],
     exits: [
       [0, 'nothing is wrong'],
       [65, 'something that was promised does not hold'],

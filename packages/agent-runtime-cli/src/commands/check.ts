@@ -3,6 +3,7 @@ import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { table } from '../screen/table.ts'
+import { unlikeText } from '../screen/unlike.ts'
 import { count, cut, lasting, many } from '../screen/words.ts'
 
 export const run: Run = async ({ print, settings, system, outlet }) => {
@@ -10,12 +11,12 @@ export const run: Run = async ({ print, settings, system, outlet }) => {
   await using client = await connect(read)
   const { everyMs: _everyMs, ...limits } = read.watchdog
   const report = await findStuck(client, limits, system.now())
-  const { ok, found, differing, looked } = report
+  const { ok, found, differing, settings: unlike, looked } = report
   print.answer(report, () =>
     ok
       ? [{ text: 'well: nothing is stuck', style: 'green' }]
       : [
-          { text: many(found.length + differing.length, 'problem'), style: 'red' },
+          { text: many(found.length + differing.length + unlike.length, 'problem'), style: 'red' },
           ...(found.length === 0
             ? []
             : table(
@@ -33,6 +34,7 @@ export const run: Run = async ({ print, settings, system, outlet }) => {
             ({ type, setting, here, there, first, workerId }) =>
               `workers know the type ${type} differently: its ${setting} is ${here ?? 'not set'} for ${first}, and ${there ?? 'not set'} for ${workerId}`,
           ),
+          ...unlike.map(unlikeText),
         ],
   )
   if (looked.waiting < looked.ofWaiting)

@@ -1,11 +1,41 @@
-import { inspectStore } from '@ku0/agent-runtime-persistence'
+import { inspectStore, probeServer } from '@ku0/agent-runtime-persistence'
 import { cliExitCodes } from '../exit-codes.ts'
-import type { Run } from '../call.ts'
+import type { Call, Run } from '../call.ts'
 import { storeOf } from '../store-of.ts'
-import { count, dated, size } from '../screen/words.ts'
+import { table } from '../screen/table.ts'
+import { count, dated, many, size } from '../screen/words.ts'
 
 export const run: Run = async (call) => {
-  const report = await inspectStore(await storeOf(call))
+  const url = await storeOf(call)
+  return /^postgres(?:ql)?:/i.test(url) ? runOnServer(call, url) : runOnFile(call, url)
+}
+
+/** Tries a server for all that a store needs. */
+async function runOnServer({ print }: Call, url: string): Promise<number> {
+  const report = await probeServer(url)
+  const failed = report.checks.filter(({ ok }) => ok === false).length
+  print.answer(report, () => [
+    `${report.location}: ${report.ok ? 'a store can be used here' : 'a store cannot be used here as it is'}${failed === 0 ? '' : `, ${many(failed, 'check')} failed`}`,
+    ...table(
+      ['', 'WHAT', 'NEEDED', 'FOUND'],
+      report.checks.map(({ name, needed, ok, found }) => [
+        ok === null
+          ? { text: 'not tried', style: 'yellow' }
+          : ok
+            ? { text: 'works', style: 'green' }
+            : { text: 'fails', style: needed === 'advice' ? 'yellow' : 'red' },
+        name,
+        needed === 'store' ? 'always' : needed === 'sessions' ? 'without a pooler' : 'advice',
+        found,
+      ]),
+    ),
+    ...report.checks.flatMap(({ name, remedy }) => (remedy === undefined ? [] : [`${name}: ${remedy}`])),
+  ])
+  return report.ok ? cliExitCodes.ok : cliExitCodes.damaged
+}
+
+async function runOnFile(call: Call, url: string): Promise<number> {
+  const report = await inspectStore(url)
   const { versions, durability, files, counts, clock, processes, anchor, problems } = report
   const { full, normal } = durability.synchronous
   const told = anchor.isDamaged ? 'damaged' : anchor.commit === null ? 'none' : count(anchor.commit)

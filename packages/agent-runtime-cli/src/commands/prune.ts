@@ -11,7 +11,7 @@ export const run: Run = async ({ options, print, settings }) => {
   const { yes = false } = options as { readonly yes?: boolean }
   const known = await settings()
   const config = rulesFrom(known.config, options)
-  await using client = await connectStore({ ...known, config })
+  await using client = await connectStore({ ...known, config }, { settings: 'own' })
   if (config?.retention === undefined)
     throw new UsageError(
       'say for how long tasks are kept: --completed 7d, --failed 90d, --canceled 7d, or entries of ledgers: --ledger 400d; or set retention in the configuration file',

@@ -1,4 +1,4 @@
-import type { Series, SeriesFilter, StoreStats } from '@ku0/agent-runtime-core'
+import { type Series, type SeriesFilter, settingsAmong, type StoreStats } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import type { Line } from '../screen/printer.ts'
@@ -20,7 +20,8 @@ export const run: Run = async (call) => {
       return
     }
     const stats = await client.stats()
-    const { depth, delayed, running, waiting, totals, quotas, paused } = stats
+    const { depth, delayed, running, waiting, totals, quotas, paused, configurations = [] } = stats
+    const unlike = settingsAmong(configurations).length
     const at = system.now()
     const rate = (name: 'completed' | 'submitted') =>
       before === undefined || at <= before.at
@@ -33,6 +34,15 @@ export const run: Run = async (call) => {
           `interactive ${count(depth.interactive)}, normal ${count(depth.normal)}, batch ${count(depth.batch)}`,
         ],
         ['paused', paused.length === 0 ? undefined : { text: pausedText(paused, at), style: 'yellow' }],
+        [
+          'settings',
+          unlike === 0
+            ? undefined
+            : {
+                text: `${many(unlike, 'setting')} in which processes differ; agent-runtime check names them`,
+                style: 'yellow',
+              },
+        ],
         ['delayed', count(delayed)],
         ['running', count(running)],
         ['waiting', count(waiting)],

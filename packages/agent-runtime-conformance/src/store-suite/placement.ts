@@ -95,6 +95,27 @@ export function placement({ rule, timed, expect }: Suite): void {
     expect((await known(scene, 'w'))?.settings).toBe(undefined)
   })
 
+  rule(
+    '8.12 the settings of the store that a process names are in force, and are shown with the process',
+    async (scene) => {
+      const { processId } = scene.store.info
+      expect((await scene.stats()).configurations).toMatchObject([
+        { inForce: true, settings: { maxDelayed: 1, queueDepthLimit: 1_000 }, processes: [{ processId }] },
+      ])
+      await scene.accepted({ delayMs: 60_000 })
+      expect(await scene.submit({ delayMs: 60_000 })).toMatchObject({ accepted: false, reason: 'queue_full' })
+    },
+    { config: { maxDelayed: 1, leaseTtlMs: 20_000 } },
+  )
+
+  rule(
+    '8.12 a process that names none of them states none',
+    async (scene) => {
+      expect((await scene.stats()).configurations).toBe(undefined)
+    },
+    { config: { leaseTtlMs: 20_000 } },
+  )
+
   rule('8.5 a worker takes tasks only from the lanes that it names, and shows them', async (scene) => {
     const register = (workerId: string, lanes?: readonly Lane[]) =>
       scene.write({ kind: 'registerWorkers', workers: [{ workerId, capacity: 1, types: ['*'], lanes }] })

@@ -135,7 +135,7 @@ export function parseExecutionConfig(input: unknown = {}): {
     // Getters throw, and the traps of proxies.
     throw new ConfigError([{ path: 'the configuration', allowed: 'settings that can be read', given: input }])
   }
-  return { config: markWhole(result.data), warnings: warningsFor(result.data) }
+  return { config: markWhole(result.data, input), warnings: warningsFor(result.data) }
 }
 
 /**

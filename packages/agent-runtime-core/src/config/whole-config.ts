@@ -47,7 +47,8 @@ export const settingNames: readonly string[] = [
   'agingMs',
 ]
 
-const whole = new WeakSet<object>([defaultConfig])
+/** Each configuration that was read, with the settings that its program names. */
+const whole = new WeakMap<object, ReadonlySet<string>>([[defaultConfig, new Set()]])
 
 /**
  * The whole configuration of a value that needs no check of its settings: undefined, or a configuration that
@@ -60,8 +61,26 @@ export function wholeConfig(given: unknown): ExecutionConfig | undefined {
     : undefined
 }
 
-/** Remembers a configuration in which nothing is wrong and nothing is missing. */
-export function markWhole(config: ExecutionConfig): ExecutionConfig {
-  whole.add(config)
+/** Remembers a configuration in which nothing is wrong and nothing is missing. `given`: what its program wrote. */
+export function markWhole(config: ExecutionConfig, given: unknown): ExecutionConfig {
+  const before = typeof given === 'object' && given !== null ? whole.get(given) : undefined
+  whole.set(config, before ?? namesIn(given))
   return config
+}
+
+/** The settings that the program of a configuration names; all others have their defaults. */
+export function namedSettings(config: ExecutionConfig): ReadonlySet<string> {
+  return whole.get(config) ?? namesIn(config)
+}
+
+function namesIn(given: unknown): ReadonlySet<string> {
+  if (typeof given !== 'object' || given === null) return new Set()
+  try {
+    return new Set(
+      Object.keys(given).filter((name) => (given as Record<string, unknown>)[name] !== undefined),
+    )
+  } catch {
+    // It could be read once, and cannot any more.
+    return new Set()
+  }
 }

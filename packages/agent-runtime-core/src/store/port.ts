@@ -1,6 +1,7 @@
 import type { ApprovalReads, ApprovalWrites } from '../approval/operations.ts'
 import type { BudgetReads, BudgetWrites } from '../budget/operations.ts'
 import type { ChildWrites } from '../child/operations.ts'
+import type { StoreSettings } from '../config/in-force.ts'
 import type { ExecutionConfig } from '../config/schema.ts'
 import type { EvaluationReads, EvaluationWrites } from '../evaluation/operations.ts'
 import type { EventType, OutputChunk, StoredEvent } from '../event/event.ts'
@@ -93,6 +94,8 @@ export interface StoreListener {
   schedulesDue?(): void
   /** Workers of this process were drained from outside, or that was taken back. Source: `docs/semantics.md 8.10`. */
   drained?(drains: readonly WorkerDrain[]): void
+  /** Other settings of the store are in force than those of this process, or than before. Source: `docs/semantics.md 8.12`. */
+  configured?(settings: StoreSettings): void
   /** The store stopped and does not go on (fail-stop). Calls without an answer were rejected, and later calls are rejected too. */
   failed?(error: Error): void
 }

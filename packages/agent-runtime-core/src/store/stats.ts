@@ -1,3 +1,4 @@
+import type { ConfigurationRecord } from '../config/in-force.ts'
 import type { QueuePause } from '../queue/pause.ts'
 import type { QuotaState } from '../quota/state.ts'
 import type { PerState } from '../retention/row.ts'
@@ -16,6 +17,8 @@ export interface StoreStats {
   readonly quotas: readonly QuotaState[]
   /** The task types and lanes that are paused. Source: `docs/semantics.md 3.10`. */
   readonly paused: readonly QueuePause[]
+  /** The settings that living processes state, those in force first; absent if none names any. Source: `docs/semantics.md 8.12`. */
+  readonly configurations?: readonly ConfigurationRecord[]
   /** Writes refused because their lease was no longer live, in this process. */
   readonly staleWrites: number
   readonly commits: number

@@ -21,6 +21,7 @@ export const typed: readonly string[] = wordsOf(`
   afterIn afterKey supervisedIn supervisedKey supervisorKey supervisorTerms
   marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
   checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey stageKey stagePartText stageWaitIn stageWaitKey violationsText
+  decideConfiguration inForce settingDifferences settingsAmong statedSettings storeSettingsOf withSettings
   suspectFrom swarmPressure takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
 `)
 
@@ -121,6 +122,7 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   aheadByShares: [stream, listOf(stream), map, values('dispatch', 'enqueue')],
   assertMove: [state, state],
   canMove: [state, state],
+  withSettings: [record, values('{}', '{"maxClients":1}', '{"shares":{},"later":1}', '[]', 'no JSON')],
   mergedSeries: [
     values({ runs: [], isPruned: false, samples: [] }),
     values({}, { type: 'a' }, { windowMs: 1_000 }),

@@ -3,9 +3,11 @@ import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import {
   type AcceptedLoss,
+  type ConfigurationRecord,
   type DataLoss,
   differencesAmong,
   isRecord,
+  settingsAmong,
   StoreError,
 } from '@ku0/agent-runtime-core'
 import { parseStoreUrl } from '../store-url.ts'
@@ -14,12 +16,14 @@ import { type Anchor, lookForAnchor } from '../sqlite/anchor.ts'
 import { offsetIn } from '../sqlite/clock.ts'
 import { acceptedLosses, lossIn, describeLoss } from './data-loss.ts'
 import type { LossRecords } from './loss-records.ts'
+import { prepareConfigurationLoad } from '../sqlite/configurations.ts'
 import { storeErrorOf } from '../sqlite/errors.ts'
 import type { Durability } from '../durability.ts'
 import { type Db, openDatabase, severalNames } from '../sqlite/open.ts'
 import { livesBy } from '../sqlite/processes.ts'
 import { openForReading } from '../sqlite/reading.ts'
 import { schemaVersion } from '../sqlite/schema.ts'
+import { Statements } from '../sqlite/statements.ts'
 import { systemEnvironment, systemIdentity } from '../system.ts'
 
 /** How a store and its surroundings are. */
@@ -79,6 +83,8 @@ export interface Inspection {
   readonly acceptedLosses: readonly AcceptedLoss[]
   /** Settings of task types that workers of living processes know differently. Source: `docs/semantics.md 8.11`. */
   readonly differing: ReturnType<typeof differencesAmong>
+  /** Settings of the store that living processes have otherwise than they are in force (`here`). Source: `docs/semantics.md 8.12`. */
+  readonly settings: ReturnType<typeof settingsAmong>
   readonly problems: readonly Problem[]
 }
 
@@ -187,6 +193,7 @@ function look(db: Db, path: string, found: Anchor | 'unreadable' | undefined): S
         alive: livesBy(path, processId) ?? null,
       })),
     differing: differencesAmong(workersOf(db, path)),
+    settings: settingsAmong(configurationsOf(db, path)),
     anchor: { commit: anchor?.commit ?? null, isDamaged, loss: loss ?? null },
     acceptedLosses: accepted.losses,
     lossFaults: accepted.faults,
@@ -208,6 +215,28 @@ function workersOf(db: Db, path: string): readonly { workerId: string; settings:
       const settings = settingsIn(text)
       return settings === undefined ? [] : [{ workerId, settings }]
     })
+}
+
+/** The settings that processes state which live, as they are in force among these. Stores of versions before have none. */
+function configurationsOf(db: Db, path: string): readonly ConfigurationRecord[] {
+  const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all()
+  if (!tables.includes('configuration')) return []
+  return livingIn(db, path).map((it, at) => ({ ...it, inForce: at === 0 }))
+}
+
+function livingIn(db: Db, path: string): readonly ConfigurationRecord[] {
+  try {
+    return prepareConfigurationLoad(new Statements(db))
+      .records()
+      .map((it) => ({
+        ...it,
+        processes: it.processes.filter(({ processId }) => livesBy(path, processId) !== false),
+      }))
+      .filter(({ processes }) => processes.length > 0)
+  } catch {
+    // What is damaged, `verify` says.
+    return []
+  }
 }
 
 /** Undefined for a text that somebody spoiled: what is damaged, `verify` says. */
@@ -366,6 +395,12 @@ function* problemsIn(
       message: `workers know the type ${type} differently: its ${setting} is ${here ?? 'not set'} for ${first}, and ${there ?? 'not set'} for ${workerId}`,
       remedy:
         'Nothing to do during a deploy; otherwise give every process the same version of its task types.',
+    }
+  for (const { setting, here, there, process: one } of it.settings)
+    yield {
+      level: 'warning',
+      message: `processes have different settings: ${setting} is ${here ?? 'not set'} in force, and ${there ?? 'not set'} for process ${one.pid} on ${one.host}`,
+      remedy: 'Nothing to do during a deploy; otherwise give every process the same config.',
     }
   for (const { lastGood, anchored, acceptedAt } of it.acceptedLosses)
     yield {

@@ -1,6 +1,7 @@
 import type { Backup, BackupOptions } from './backup-store.ts'
 import type { Imported, ImportOptions } from './import-store.ts'
 import type { Inspection } from './inspect-store.ts'
+import type { ServerReport } from '../postgres/probe.ts'
 import type { VerifyOptions } from './verify-store.ts'
 import type { Verification } from './verify/verification.ts'
 
@@ -48,4 +49,14 @@ export async function importStore(file: string, url: string, options: ImportOpti
 export async function inspectStore(url: string): Promise<Inspection> {
   const { inspect } = await import('./inspect-store.ts')
   return inspect(url)
+}
+
+/**
+ * Tries a PostgreSQL server, or one that calls itself compatible, for all that a store at this URL needs: version, rights, durability, clock, sessions, locks, notices, isolation, and, if the
+ * role may make a schema, tasks from end to end in a schema of its own, which is dropped again. Writes nothing else, and may be used while the store is in use. The findings are data; it rejects with a
+ * StoreError when the server cannot be reached, and with `invalid_argument` for a URL that is not of PostgreSQL. Source: `docs/postgresql-scale.md`.
+ */
+export async function probeServer(url: string): Promise<ServerReport> {
+  const { probe } = await import('../postgres/probe.ts')
+  return probe(url)
 }

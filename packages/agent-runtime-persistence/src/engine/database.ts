@@ -1,4 +1,12 @@
-import type { IdCodec, Read, ReadKind, Reads, StoredEvent, StoreInfo } from '@ku0/agent-runtime-core'
+import type {
+  ExecutionConfig,
+  IdCodec,
+  Read,
+  ReadKind,
+  Reads,
+  StoredEvent,
+  StoreInfo,
+} from '@ku0/agent-runtime-core'
 import type {
   CircuitRow,
   ClientRow,
@@ -31,6 +39,8 @@ export interface Database {
   readonly process: number
   /** The row of all processes on lines; undefined where the store was opened without lines. */
   readonly remote: number | undefined
+  /** The row of the settings that this process states; undefined where it states none. */
+  readonly configuration: number | undefined
   /** Every fencing token is above it. */
   readonly fenceFloor: number
   /** The journal's number of the last commit that this process has seen. */
@@ -70,6 +80,12 @@ export interface Database {
   hasForeignChanges(): Reply<boolean>
   /** In a transaction: what the engine keeps between flushes; of streams and clients what changed after the commit `since`, all without it. */
   keep(wanted: KeptWanted): Reply<Kept>
+  /** In a transaction: the row of the settings in force, without processes that are gone and have not been ended yet. */
+  configurationWithout(gone: readonly number[]): Reply<number | undefined>
+  /** In a transaction: the text of that row. */
+  settings(row: number): Reply<string>
+  /** Questions are answered by this configuration from now on. */
+  configured(config: ExecutionConfig): void
   /** How often clients were removed. */
   clientsRemoved(): Reply<string>
   duties(wanted: DutiesWanted): Reply<Duties>
@@ -166,6 +182,8 @@ export interface Kept {
   readonly leases: readonly LeaseRow[]
   readonly tasks: readonly TaskRow[]
   readonly totals: TotalsRow
+  /** The row of the settings in force; undefined where no living process states any. */
+  readonly configuration: number | undefined
   readonly scheduleAt: number | undefined
   readonly budgetAt: number | undefined
   /** The numbers that new rows get. */

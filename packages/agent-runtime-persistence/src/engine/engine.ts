@@ -10,10 +10,12 @@ import {
 import type { Surroundings } from '@ku0/agent-runtime-core/transition'
 import { Cache } from './cache.ts'
 import type { Call } from './call.ts'
+import type { GivenStance } from '../stance.ts'
 import type { Database } from './database.ts'
 import { Due } from './due.ts'
 import type { Credit, Flushed } from './flush.ts'
 import { HeldLeases } from './held-leases.ts'
+import { InForce } from './in-force.ts'
 import { LineAnswers, type LineCall } from './line-answers.ts'
 import { OwnWorkers } from './own-workers.ts'
 import { Publisher } from './publisher.ts'
@@ -23,7 +25,7 @@ import { got, type Steps } from './steps.ts'
 import { transact } from './transaction.ts'
 import { TurnDraft, type Turn } from './turn.ts'
 
-export interface EngineSetting {
+export interface EngineSetting extends GivenStance {
   readonly config: ExecutionConfig
   readonly environment: Environment
   /** sha256 of a digest followed by a text. */
@@ -50,6 +52,7 @@ export class Engine {
   private readonly cache: Cache
   private readonly ahead: ReadAhead
   private readonly around: Surroundings
+  private readonly inForce: InForce
   private readonly draft = new TurnDraft()
   private readonly due: Due
   private readonly held: HeldLeases
@@ -80,8 +83,12 @@ export class Engine {
     this.ahead = new ReadAhead(db.readAhead)
     this.lines = new LineAnswers(db)
     this.own = new OwnWorkers(db.process)
+    const inForce = new InForce(setting, db)
+    this.inForce = inForce
     this.around = {
-      config,
+      get config() {
+        return inForce.config
+      },
       ids: db.ids,
       chain,
       sha256Hex: (text) => environment.digest.sha256Hex(text),
@@ -163,6 +170,7 @@ export class Engine {
   /** Does what is due and says what came of it; run it when something came in, and after {@link Engine.restMs}. */
   *take(): Steps<Turn> {
     if (this.failure === undefined && !this.isClosed) yield* this.tryRun()
+    this.draft.settings = this.inForce.takeNews()
     return this.draft.take()
   }
 
@@ -364,7 +372,7 @@ export class Engine {
     const { db, cache, around, held, own } = this
     const wasClaimable = this.claimable
     this.claimable = false
-    const parts = { config: this.setting.config, around, db, cache, held, own, lines: this.lines }
+    const parts = { inForce: this.inForce, around, db, cache, held, own, lines: this.lines }
     const end = yield* transact(parts, {
       operations: batch.map(({ operation }) => operation),
       calls: batch.map(({ from }) => from),

@@ -1,16 +1,16 @@
-import type { ExecutionConfig } from '@ku0/agent-runtime-core'
 import type { Surroundings } from '@ku0/agent-runtime-core/transition'
 import type { Cache } from './cache.ts'
 import type { Database, Sent } from './database.ts'
 import { flush, type Flushed, type FlushWork } from './flush.ts'
 import type { HeldLeases } from './held-leases.ts'
+import type { InForce } from './in-force.ts'
 import type { LineAnswers } from './line-answers.ts'
 import type { OwnWorkers } from './own-workers.ts'
 import { got, type Steps } from './steps.ts'
 import { warm } from './warm.ts'
 
 interface TransactionParts {
-  readonly config: ExecutionConfig
+  readonly inForce: InForce
   readonly around: Surroundings
   readonly db: Database
   readonly cache: Cache
@@ -45,6 +45,7 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
   if (!(yield* got(db.begin(isAwaited)))) return { as: 'busy' }
   try {
     const foreign = yield* catchUp(it)
+    if (work.gone.length > 0) yield* outlive(it, work.gone)
     const now = db.now()
     // One that others cannot see would be taken for dead again, with the tasks that it was given meanwhile.
     const returning = db.isSeen ? it.own.returning(it.cache.workers) : []
@@ -76,13 +77,30 @@ function isCalm({ operations }: TransactionWork, { running }: Cache, { ws, claim
 const fewCalls = 4
 
 /** When another process wrote since the last look, perhaps of a later version, what is kept is read anew. True if so. */
-function* catchUp({ config, around, db, cache, held, own }: TransactionParts): Steps<boolean> {
+function* catchUp(it: TransactionParts): Steps<boolean> {
+  const { db, cache, held, own } = it
   const since = cache.warm ? db.lastCommit : undefined
   const foreign = yield* got(db.hasForeignChanges())
   if (cache.warm && !foreign) return false
   const before = held.takeDropped()
-  yield* warm(cache, db, { since, config, now: db.now(), around })
+  yield* warmed(it, since)
   yield* held.noticeChanges(before)
   own.compare(cache.workers)
   return foreign
+}
+
+/** Where other settings of the store are in force than before, all that is kept is read by them. */
+function* warmed({ inForce, around, db, cache }: TransactionParts, since: number | undefined): Steps<void> {
+  const row = yield* warm(cache, db, { since, now: db.now(), around })
+  if (!(yield* inForce.take(row))) return
+  cache.clear()
+  yield* warm(cache, db, { since: undefined, now: db.now(), around })
+}
+
+/** Processes are gone, perhaps the last of those that stated the settings in force. */
+function* outlive(it: TransactionParts, gone: readonly number[]): Steps<void> {
+  const { inForce, db, cache } = it
+  if (!(yield* inForce.take(yield* got(db.configurationWithout(gone))))) return
+  cache.clear()
+  yield* warm(cache, db, { since: undefined, now: db.now(), around: it.around })
 }

@@ -1,4 +1,11 @@
-import type { Claim, LeaseNotice, OutputChunk, StoredEvent, WorkerDrain } from '@ku0/agent-runtime-core'
+import type {
+  Claim,
+  LeaseNotice,
+  OutputChunk,
+  StoredEvent,
+  StoreSettings,
+  WorkerDrain,
+} from '@ku0/agent-runtime-core'
 
 /** The messages of one turn of a store to its process: plain data, so that it crosses a thread as it is. */
 export interface Turn {
@@ -11,6 +18,8 @@ export interface Turn {
   readonly schedulesDue: boolean
   /** Workers that were drained from outside, or are so no more. */
   readonly drains?: readonly WorkerDrain[]
+  /** Other settings of the store are in force than the process knows. */
+  readonly settings?: StoreSettings
   /** Set when the store has stopped and cannot go on. */
   readonly failed?: Error
 }
@@ -31,11 +40,12 @@ export class TurnDraft {
   chunks: OutputChunk[] = []
   schedulesDue = false
   drains: WorkerDrain[] = []
+  settings: StoreSettings | undefined
   failed: Error | undefined
 
   /** All that was said since the last time. */
   take(): Turn {
-    const { claims, notices, events, chunks, schedulesDue, drains, failed } = this
+    const { claims, notices, events, chunks, schedulesDue, drains, settings, failed } = this
     const answers = this.reads.length === 0 ? this.answers : [...this.reads, ...this.answers]
     this.answers = []
     this.reads = []
@@ -46,8 +56,13 @@ export class TurnDraft {
     this.schedulesDue = false
     if (drains.length > 0) this.drains = []
     this.failed = undefined
+    this.settings = undefined
     const said = { answers, claims, notices, events, chunks, schedulesDue }
-    const turn = drains.length > 0 ? { ...said, drains } : said
+    const turn = {
+      ...said,
+      ...(drains.length > 0 ? { drains } : {}),
+      ...(settings === undefined ? {} : { settings }),
+    }
     return failed === undefined ? turn : { ...turn, failed }
   }
 

@@ -1,4 +1,4 @@
-import type { ExecutionConfig, SharesConfig } from '@ku0/agent-runtime-core'
+import type { SharesConfig } from '@ku0/agent-runtime-core'
 import {
   type Amounts,
   heldByClient,
@@ -18,14 +18,13 @@ import { got, type Steps } from './steps.ts'
 interface Warming {
   /** The commit that the streams and shares of the cache are of; undefined where it has none. */
   readonly since: number | undefined
-  readonly config: ExecutionConfig
   readonly now: Instant
   readonly around: Surroundings
 }
 
-/** Fills a cache that has lost what another process may have changed. Runs in a transaction. */
-export function* warm(cache: Cache, db: Database, it: Warming): Steps<void> {
-  const { shares } = it.config
+/** Fills a cache that has lost what another process may have changed. Runs in a transaction. Returns the row of the settings in force. */
+export function* warm(cache: Cache, db: Database, it: Warming): Steps<number | undefined> {
+  const { shares } = it.around.config
   const removed = shares === undefined ? cache.clientsRemoved : yield* got(db.clientsRemoved())
   const isFresh = it.since === undefined || removed !== cache.clientsRemoved
   const since = isFresh ? undefined : it.since
@@ -46,6 +45,7 @@ export function* warm(cache: Cache, db: Database, it: Warming): Steps<void> {
   if (shares === undefined) cache.clients.clear()
   cache.clientsRemoved = removed
   cache.keep(kept)
+  return kept.configuration
 }
 
 /** Clients, how much each has under way, and their order, from the rows of the store. */
@@ -93,7 +93,7 @@ function* renewShares(cache: Cache, db: Database, kept: Kept, it: Warming): Step
     moveHeld(
       ws,
       shares,
-      heldByClient(kept.heldByStream, it.config.shares, (stream) => ws.stream(stream)),
+      heldByClient(kept.heldByStream, it.around.config.shares, (stream) => ws.stream(stream)),
     )
     if (cache.unknownAgents.size === 0) {
       cache.absorbShares(ws, shares)

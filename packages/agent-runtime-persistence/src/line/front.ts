@@ -7,6 +7,7 @@ import {
   type Reads,
   type StoreInfo,
   type StoreListener,
+  type StoreSettings,
   type Write,
   type WriteKind,
   type Writes,
@@ -43,6 +44,8 @@ export class StoreFront implements ExecutionStore {
   private closing: Promise<void> | undefined
   private own: Interest = none
   private remote: Interest = none
+  /** The settings of the store that are in force, where they are not those of this process. */
+  private settings: StoreSettings | undefined
 
   connect(line: Line): this {
     this.line = line
@@ -95,6 +98,7 @@ export class StoreFront implements ExecutionStore {
 
   listen(listener: StoreListener): Disposable {
     this.listeners.add(listener)
+    if (this.settings !== undefined) listener.configured?.(this.settings)
     return { [Symbol.dispose]: () => void this.listeners.delete(listener) }
   }
 
@@ -124,7 +128,11 @@ export class StoreFront implements ExecutionStore {
     if (turn.events.length > 0) this.tell((listener) => listener.published?.(turn.events))
     if (turn.chunks.length > 0) this.tell((listener) => listener.emitted?.(turn.chunks))
     if (turn.schedulesDue) this.tell((listener) => listener.schedulesDue?.())
-    const { drains } = turn
+    const { drains, settings } = turn
+    if (settings !== undefined) {
+      this.settings = settings
+      this.tell((listener) => listener.configured?.(settings))
+    }
     if (drains !== undefined) this.tell((listener) => listener.drained?.(drains))
     if (turn.failed !== undefined) this.fail(turn.failed)
   }

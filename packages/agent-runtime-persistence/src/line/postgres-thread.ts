@@ -21,6 +21,8 @@ export async function runPostgresStore(port: MessagePort, start: ThreadStart): P
       {
         url: start.path,
         config: start.config,
+        states: start.states,
+        follows: start.follows,
         environment,
         chain: chainDigest,
         identity: start.identity,

@@ -11,9 +11,10 @@ import {
 import type { Answer, Turn } from '../engine/turn.ts'
 import type { Durability } from '../durability.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
+import type { Stance } from '../stance.ts'
 
 /** What a store's thread is started with. */
-export interface ThreadStart {
+export interface ThreadStart extends Stance {
   /** The path of a file, or the URL of a store on PostgreSQL. */
   readonly path: string
   readonly config: ExecutionConfig
@@ -63,6 +64,7 @@ export function pack({ failed, answers, ...turn }: Turn): string | undefined {
     answers.length + turn.claims.length + turn.notices.length + turn.events.length + turn.chunks.length > 0 ||
     turn.schedulesDue ||
     turn.drains !== undefined ||
+    turn.settings !== undefined ||
     failed !== undefined
   if (!says) return undefined
   const packed: PackedTurn = {

@@ -24,14 +24,15 @@ import { Competition } from './competition.ts'
 import { codeOf, isPassing, storeErrorOf } from './errors.ts'
 import { eventsText, foreignEvent } from './foreign-events.ts'
 import {
-  lossSeen,
-  lostOf,
-  seenText,
+  type Head,
   headMoved,
   lockHeadText,
+  lossSeen,
+  lostOf,
   movedHead,
+  raisedVersion,
+  seenText,
   standingHead,
-  type Head,
 } from './head.ts'
 import { assertKnown, openTables, type Opened } from './open.ts'
 import { toldLoss } from './lost-commits.ts'
@@ -57,6 +58,8 @@ export interface PostgresOptions {
   readonly lines: boolean
   /** Open it although commits are missing. */
   readonly acceptLoss: boolean
+  /** The settings of the store that this process states. */
+  readonly states?: string | undefined
   /** The environment's clock instead of the server's: in tests, whose time stands still. */
   readonly isVirtual: boolean
   /** Another process has committed. */
@@ -79,9 +82,11 @@ export class PostgresDatabase implements Database {
   readonly ids: IdCodec
   readonly process: number
   readonly remote: number | undefined
+  readonly configuration: number | undefined
   readonly fenceFloor = 0
   /** A question waits for the commit that is under way. So it is asked once for several flushes. */
   readonly readAhead = 2_048
+  private config: ExecutionConfig
   private readonly connections: Connections
   private readonly environment: Environment
   private readonly clock: StoreClock
@@ -112,7 +117,8 @@ export class PostgresDatabase implements Database {
   private lookAt = 0
 
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
-    const { config, connections, environment, identity, lines, acceptLoss, isVirtual, onHint } = options
+    const { config, connections, environment, identity, lines, acceptLoss, states, isVirtual, onHint } =
+      options
     const clock = serverClock(environment.clock, isVirtual)
     const presence = new Presence(connections, {
       ttlMs: config.presenceTtlMs,
@@ -130,6 +136,7 @@ export class PostgresDatabase implements Database {
         },
         lines,
         acceptLoss,
+        states,
         show: (process) => presence.show(process),
       })
       return new PostgresDatabase(options, { opened, clock, presence })
@@ -152,6 +159,8 @@ export class PostgresDatabase implements Database {
     })
     this.process = opened.process
     this.remote = opened.remote
+    this.configuration = opened.configuration
+    this.config = config
     presence.remote = opened.remote ?? 0
     this.head = opened.head
     this.underWay = new UnderWay(opened.head, {
@@ -178,7 +187,7 @@ export class PostgresDatabase implements Database {
       connections,
       ids: this.ids,
       hashes,
-      config,
+      config: () => this.config,
       now: () => this.now(),
     })
     this.questions = new Questions(this.ids, hashes, this)
@@ -369,6 +378,18 @@ export class PostgresDatabase implements Database {
     if (isForeign) this.heardOfOthers()
     else if (this.open === 'locked') this.competition.sawNone()
     return isForeign
+  }
+
+  configured(config: ExecutionConfig): void {
+    this.config = config
+  }
+
+  configurationWithout(gone: readonly number[]): Promise<number | undefined> {
+    return this.ask(() => this.questions.configurationWithout(gone))
+  }
+
+  settings(row: number): Promise<string> {
+    return this.ask(() => this.questions.settings(row))
   }
 
   clientsRemoved(): Promise<string> {
@@ -572,7 +593,10 @@ export class PostgresDatabase implements Database {
     this.turn.end(this.session)
     if (!failed && !this.link.isLost)
       try {
-        this.writes = [...endedProcesses([this.process], this.now().at)]
+        this.writes = [
+          ...(this.configuration === undefined ? [] : [raisedVersion]),
+          ...endedProcesses([this.process], this.now().at),
+        ]
         if (this.presence.notifies) this.add(this.presence.notifyText, [String(this.process)])
         await this.session.batch([...this.connections.beginning, ...this.writes, statement('COMMIT')])
       } catch {

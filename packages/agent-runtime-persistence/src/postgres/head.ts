@@ -41,6 +41,9 @@ export function standingHead(schema: number, head: Head): Statement {
   return statement(standsText, [schema, head.version, head.number, head.hash])
 }
 
+/** Others look at the store anew: what they had decided comes to nothing. */
+export const raisedVersion: Statement = statement('UPDATE head SET version = version + 1')
+
 /** The code of the error by which a transaction ends whose head another process has moved. */
 export const headMoved = 'KU002'
 

@@ -1,12 +1,21 @@
-import { RuntimeError, StoreError, type DataLoss } from '@ku0/agent-runtime-core'
+import {
+  type ConfigurationVerdict,
+  type DataLoss,
+  decideConfiguration,
+  RuntimeError,
+  StoreError,
+} from '@ku0/agent-runtime-core'
+import { configurationsText } from '../sqlite/configurations.ts'
 import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
 import type { Connections } from './connections.ts'
 import { storeErrorOf } from './errors.ts'
-import { lockHeadText, type Head } from './head.ts'
+import { lockHeadText, raisedVersion, type Head } from './head.ts'
 import { acceptLosses } from './lost-commits.ts'
 import { migrations, schemaVersion } from './schema.ts'
+import { arrayParameter } from './parameters.ts'
 import type { Session } from './session.ts'
 import type { PostgresPlace } from './url.ts'
+import { statement } from './write.ts'
 
 /** What a process finds when it opens a store. */
 export interface Opened {
@@ -15,6 +24,8 @@ export interface Opened {
   readonly process: number
   /** The row of the processes on lines. */
   readonly remote: number | undefined
+  /** The row of the settings that it states. */
+  readonly configuration: number | undefined
   readonly serverVersion: string
   readonly head: Head
   /** The time of the server, as rows are dated. */
@@ -31,13 +42,15 @@ export interface Opening {
   readonly lines: boolean
   /** Open it although commits are missing. */
   readonly acceptLoss: boolean
+  /** The settings of the store that this process states. */
+  readonly states: string | undefined
   readonly at: (serverMs: number) => number
   /** Runs before anybody else sees the row of this process. */
   readonly show: (process: number) => Promise<void>
 }
 
 /** The oldest PostgreSQL that the statements are tested with. */
-const oldest = 15
+export const oldest = 15
 
 /**
  * Connects, makes the tables where there are none, brings older ones up to date, and registers this process, in one transaction. Several
@@ -57,7 +70,7 @@ export async function openTables(connections: Connections, opening: Opening): Pr
   async function enter(
     on: Session,
     { prelude }: Connections,
-    { identity, freshId, lines, acceptLoss, at, show }: Opening,
+    { identity, freshId, lines, acceptLoss, states, at, show }: Opening,
   ): Promise<Opened> {
     await on.run(`BEGIN; ${prelude}`)
     const [server] = (
@@ -79,7 +92,7 @@ export async function openTables(connections: Connections, opening: Opening): Pr
     await on.query('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${schema}`])
     await migrate(on)
     const { rows } = await on.query(lockHeadText)
-    const [version, commit, hash, untold] = (rows[0] ?? []).slice(1) as [number, number, Buffer, number]
+    const [before, commit, hash, untold] = (rows[0] ?? []).slice(1) as [number, number, Buffer, number]
     await on.query("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId])
     const storeId = (await on.query("SELECT value FROM meta WHERE key = 'store_id'")).rows[0]?.[0] as string
     const now = at(
@@ -88,9 +101,10 @@ export async function openTables(connections: Connections, opening: Opening): Pr
     )
     const loss = await acceptLosses(on, location, { accepts: acceptLoss, at: now })
     const { processId, host, bootId, pid } = identity
+    const stated = states === undefined ? undefined : await state(on, states, now)
     const { rows: made } = await on.query(
-      'INSERT INTO process SELECT coalesce(max(id), 0) + 1, $1::text, $2::text, $3::text, $4::bigint, $5::bigint, $5::bigint FROM process RETURNING id',
-      [processId, host, bootId, pid, now],
+      'INSERT INTO process SELECT coalesce(max(id), 0) + 1, $1::text, $2::text, $3::text, $4::bigint, $5::bigint, $5::bigint, NULL, $6::bigint FROM process RETURNING id',
+      [processId, host, bootId, pid, now, stated?.id ?? null],
     )
     const remote = lines ? await enterRemote(on, now) : undefined
     await show(made[0]?.[0] as number)
@@ -100,11 +114,35 @@ export async function openTables(connections: Connections, opening: Opening): Pr
       storeId,
       process: made[0]?.[0] as number,
       remote,
+      configuration: stated?.id,
       serverVersion,
-      head: { version, number: commit, hash, untold },
+      head: { version: stated?.isNew === true ? before + 1 : before, number: commit, hash, untold },
       openedAt: now,
       loss,
     }
+  }
+
+  /** See `stateSettings` of a file. Others take new settings before they commit again. */
+  async function state(on: Session, settings: string, at: number): Promise<ConfigurationVerdict> {
+    const { rows } = await on.query(configurationsText)
+    const verdict = decideConfiguration(
+      (rows as [number, string, number][]).map(([id, text, processes]) => ({
+        id,
+        settings: text,
+        processes,
+      })),
+      settings,
+    )
+    const { id, isNew, removed } = verdict
+    if (!isNew) return verdict
+    await on.batch([
+      statement('DELETE FROM configuration WHERE id = ANY($1::bigint[])', [
+        arrayParameter('bigint', removed),
+      ]),
+      statement('INSERT INTO configuration VALUES ($1::bigint, $2::text, $3::bigint)', [id, settings, at]),
+      raisedVersion,
+    ])
+    return verdict
   }
 
   /** One row for all processes on lines, whichever process of the store their lines lead to. */

@@ -26,6 +26,14 @@ export class Questions {
     return this.tables.load.clientsRemoved()
   }
 
+  configurationWithout(gone: readonly number[]): number | undefined {
+    return this.tables.load.configurations.lastWithout(gone)
+  }
+
+  settings(row: number): string {
+    return this.tables.load.configurations.text(row)
+  }
+
   line(line: string): string | undefined {
     return this.tables.load.line(line)
   }

@@ -14,7 +14,7 @@ interface ReaderParts {
   readonly connections: Connections
   readonly ids: IdCodec
   readonly hashes: Hashes
-  readonly config: ExecutionConfig
+  readonly config: () => ExecutionConfig
   readonly now: () => Instant
 }
 
@@ -47,7 +47,9 @@ export class Reader {
     this.answer = prepareReads({
       db: asking,
       tables: new StoredTables(asking, ids, hashes, prepareFarLoad(asking)),
-      config,
+      get config() {
+        return config()
+      },
       now,
       processId: (process) => names.get(process),
       local: () => this.counts,

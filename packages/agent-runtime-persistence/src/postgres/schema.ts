@@ -441,6 +441,16 @@ CREATE TABLE folded (
 CREATE INDEX wait_supervisor ON wait (task) WHERE name = '$ku0/supervisor';
 CREATE INDEX child_supervised ON child (parent) WHERE key >= '$ku0/supervised/' AND key < '$ku0/supervised0';
 `,
+  `
+-- The settings of the store that processes state: those in force are the last of which a process has not ended.
+CREATE TABLE configuration (
+  id bigint PRIMARY KEY,
+  settings text COLLATE "C" NOT NULL,
+  since bigint NOT NULL
+);
+ALTER TABLE process ADD COLUMN configuration bigint;
+CREATE INDEX process_states ON process (configuration) WHERE ended_at IS NULL AND configuration IS NOT NULL;
+`,
 ]
 
 /** The version this code writes and understands. */

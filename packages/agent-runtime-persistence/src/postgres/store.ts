@@ -3,12 +3,13 @@ import { Engine, type EngineSetting } from '../engine/engine.ts'
 import { AsyncLine } from '../line/async-line.ts'
 import type { Turn } from '../engine/turn.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
+import type { GivenStance } from '../stance.ts'
 import { Connections } from './connections.ts'
 import { PostgresDatabase } from './database.ts'
 import { loadDriver } from './driver.ts'
 import { parsePostgresUrl } from './url.ts'
 
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions extends GivenStance {
   readonly url: string
   readonly config: ExecutionConfig
   readonly environment: Environment
@@ -28,7 +29,7 @@ export async function openPostgresLine(
   hearer: { receive(turn: Turn): void },
 ): Promise<AsyncLine> {
   const { url, config, environment, chain, identity, lines = false, acceptLoss = false } = options
-  const { isVirtual, stalledMs } = options
+  const { isVirtual, stalledMs, states, follows } = options
   const place = parsePostgresUrl(url)
   const connections = new Connections(await loadDriver(), place, environment.timers)
   let line: AsyncLine | undefined
@@ -40,10 +41,11 @@ export async function openPostgresLine(
     identity,
     lines,
     acceptLoss,
+    states,
     isVirtual,
     onHint: () => line?.hint(),
   })
-  const engine = new Engine(database, { config, environment, chain, stalledMs })
+  const engine = new Engine(database, { config, environment, chain, stalledMs, states, follows })
   line = new AsyncLine(engine, hearer, environment)
   return line
 }

@@ -49,6 +49,7 @@ export const columns = {
     'reserved integer',
     'entries integer',
   ],
+  configuration: ['id integer', 'settings text', 'since integer'],
   evaluation: [
     'agent text',
     'seq integer',
@@ -112,6 +113,7 @@ export const columns = {
     'started_at integer',
     'last_seen_at integer',
     'ended_at integer?',
+    'configuration integer?',
   ],
   pruned: ['task integer', 'hash blob', 'until integer?'],
   quota: [

@@ -42,7 +42,7 @@ export class SqliteDatabase implements Database {
   others = 0
   gone: readonly number[] = []
   private readonly opened: OpenedDatabase
-  private readonly config: ExecutionConfig
+  private config: ExecutionConfig
   private readonly tables: SqliteTables
   private readonly processes: Processes
   private readonly answer
@@ -71,13 +71,16 @@ export class SqliteDatabase implements Database {
     this.now = now
     const { db } = opened
     const statements = new Statements(db)
+    const inForce = () => this.config
     this.tables = new SqliteTables(statements, ids, hashes)
     this.wanted = prepareWanted(this.tables)
     this.kept = prepareKeep(this.tables, processes.owners)
     this.answer = prepareReads({
       db: statements,
       tables: this.tables,
-      config,
+      get config() {
+        return inForce()
+      },
       now,
       processId: (process) => processes.processId(process),
       local: () => this.counts,
@@ -102,6 +105,22 @@ export class SqliteDatabase implements Database {
 
   get remote(): number | undefined {
     return this.processes.remote
+  }
+
+  get configuration(): number | undefined {
+    return this.processes.configuration
+  }
+
+  configured(config: ExecutionConfig): void {
+    this.config = config
+  }
+
+  configurationWithout(gone: readonly number[]): number | undefined {
+    return this.tables.load.configurations.lastWithout(gone)
+  }
+
+  settings(row: number): string {
+    return this.tables.load.configurations.text(row)
   }
 
   get fairnessMs(): number {

@@ -39,6 +39,7 @@ export function readsOf(
     swarms: load.work.swarms,
     workers: () => owners.flatMap((process) => load.workers(process)),
     totals: load.totals,
+    configuration: load.configurations.last,
     scheduleAt: load.nextSchedule,
     budgetAt: load.nextBudget,
     next: () => {
@@ -56,7 +57,7 @@ export function readsOf(
 
 export function keptOf(reads: Reads, running: Running): Kept {
   const { next, totals, workers, streams, clients, runningByStream, heldByStream } = reads
-  const { quotas, circuits, usages, swarms, scheduleAt, budgetAt } = reads
+  const { quotas, circuits, usages, swarms, scheduleAt, budgetAt, configuration } = reads
   return {
     ...running,
     streams: streams(),
@@ -69,6 +70,7 @@ export function keptOf(reads: Reads, running: Running): Kept {
     swarms: swarms(),
     workers: workers(),
     totals: totals(),
+    configuration: configuration(),
     scheduleAt: scheduleAt(),
     budgetAt: budgetAt(),
     next: next(),

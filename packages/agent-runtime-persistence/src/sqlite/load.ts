@@ -49,6 +49,7 @@ import { listed, type RowOf, type StoreTables, type TableName } from './columns.
 import type { Queries } from '../views/queries.ts'
 import { preparePrunable, prepareRetired } from './prunable.ts'
 import { prepareWorkLoad } from './work.ts'
+import { prepareConfigurationLoad } from './configurations.ts'
 import { storedList, storedObject } from './stored.ts'
 import { WAITING_BY_INDEX } from './schema.ts'
 
@@ -306,6 +307,7 @@ export function prepareLoad(db: Queries) {
     prunable: preparePrunable(db, (after, limit) => tasksAfter.all(after, limit).map(taskOf)),
     next: () => next.get() ?? [],
     work: prepareWorkLoad(db),
+    configurations: prepareConfigurationLoad(db),
     journal: () => journal.get(),
     /** Of the schema. */
     version: () => version.get() as number,

@@ -5,6 +5,7 @@ import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
 import { isBusy } from './errors.ts'
 import { type Db, openingPatienceMs } from './open.ts'
 import { rightsAsOf } from './rights.ts'
+import { stateSettings } from './configurations.ts'
 
 /**
  * The processes of one database. Each holds an exclusive lock on a small sidecar database for as long as it lives: the
@@ -15,6 +16,8 @@ export class Processes {
   readonly own: number
   /** The row of the processes on lines; undefined where there are none. */
   readonly remote: number | undefined
+  /** The row of the settings that it states; undefined where it states none. */
+  readonly configuration: number | undefined
   private readonly db: Db
   private readonly folder: string | undefined
   private readonly lock: Db | undefined
@@ -22,12 +25,13 @@ export class Processes {
   private readonly endProcess
   private readonly seen
 
-  constructor(db: Db, path: string, memory: boolean, identity: ProcessIdentity, now: number, lines = false) {
+  constructor(db: Db, path: string, memory: boolean, { identity, now, lines = false, states }: Coming) {
     this.db = db
     this.folder = memory ? undefined : ownersFolder(path)
     this.lock = this.folder === undefined ? undefined : holdLock(path, this.folder, identity.processId)
     try {
-      this.own = register(db, identity, now)
+      this.configuration = states === undefined ? undefined : stateSettings(db, states, now)
+      this.own = register(db, identity, now, this.configuration)
       this.remote = lines ? registerRemote(db, now) : undefined
     } catch (error) {
       this.close()
@@ -102,11 +106,25 @@ export class Processes {
   }
 }
 
-function register(db: Db, { processId, host, bootId, pid }: ProcessIdentity, now: number): number {
+/** A process that comes. */
+interface Coming {
+  readonly identity: ProcessIdentity
+  readonly now: number
+  readonly lines?: boolean | undefined
+  /** The settings of the store that it states. */
+  readonly states?: string | undefined
+}
+
+function register(
+  db: Db,
+  { processId, host, bootId, pid }: ProcessIdentity,
+  now: number,
+  configuration: number | undefined,
+): number {
   const insert = db.prepare(
-    'INSERT INTO process (process_id, host, boot_id, pid, started_at, last_seen_at) VALUES (?, ?, ?, ?, ?, ?)',
+    'INSERT INTO process (process_id, host, boot_id, pid, started_at, last_seen_at, configuration) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
-  return Number(insert.run(processId, host, bootId, pid, now, now).lastInsertRowid)
+  return Number(insert.run(processId, host, bootId, pid, now, now, configuration ?? null).lastInsertRowid)
 }
 
 /** One row for all processes on lines, whichever process of the store their lines lead to. It has no lock: silence tells that nobody keeps a line. */

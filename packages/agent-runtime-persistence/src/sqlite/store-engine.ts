@@ -243,13 +243,13 @@ function enterInTurn(opened: OpenedDatabase, options: EngineOptions, found: Foun
 /** Gives a new store its name, keeps a record of what was lost, and registers this process. In a transaction. */
 function enter(opened: OpenedDatabase, options: EngineOptions, found: FoundLoss | undefined) {
   const { db, path, memory } = opened
-  const { environment, identity, lines = false } = options
+  const { environment, identity, lines, states } = options
   const now = openLeaseClock(db, environment.clock, identity.bootId)
   const { at } = now()
   const fresh = environment.ids.uuid().replaceAll('-', '').slice(0, 17)
   const incarnation = incarnationOf(opened, { fresh, at, lostBy: found?.storeId })
   if (found !== undefined) recordLoss(db, path, { ...found.loss, acceptedAt: at })
-  const processes = new Processes(db, path, memory, identity, at, lines)
+  const processes = new Processes(db, path, memory, { identity, now: at, lines, states })
   return { ...incarnation, now, processes }
 }
 

@@ -61,10 +61,8 @@ const MAX_RECENT = 1_000
 const LEAST_MS = 1_000
 
 /** Reads what a look at the queue needs: in time by streams, not by tasks, but for those before the one asked about. */
-export function prepareQueueView(
-  { db, tables, config, now }: QueueContext,
-  workers: () => readonly WorkerStatus[],
-) {
+export function prepareQueueView(context: QueueContext, workers: () => readonly WorkerStatus[]) {
+  const { db, tables, now } = context
   const { load } = tables
   const earlier = db
     .prepare<[number, number], number>(
@@ -110,13 +108,13 @@ export function prepareQueueView(
 
   return function view() {
     const { at, leaseAt } = now()
-    const fromCrashes = suspectFrom(config.maxCrashes)
+    const fromCrashes = suspectFrom(context.config.maxCrashes)
     /** The workers in whose process a suspect runs. */
     const taken = new Set(suspecting.all(fromCrashes))
     const all = load.streams()
     const byId = new Map(all.map((stream) => [stream.id, stream]))
     const queued = all.filter(({ depth }) => depth > 0)
-    const present = workers().filter(({ lastSeenAt }) => leaseAt - lastSeenAt < config.leaseTtlMs)
+    const present = workers().filter(({ lastSeenAt }) => leaseAt - lastSeenAt < context.config.leaseTtlMs)
     const live = present.filter(({ state }) => state !== 'draining')
     const counted = load.quotas()
     const quotas = new Map<string, QuotaRow>(counted.map((quota) => [quota.key, quota]))
@@ -157,7 +155,7 @@ export function prepareQueueView(
       const client = load.client(name)
       const text = accountOfFirst.get(id) ?? null
       const account = text === null ? null : (JSON.parse(text) as AccountRow)
-      const credits = client?.credits ?? (config.shares?.startCredits ?? 0) * MICRO
+      const credits = client?.credits ?? (context.config.shares?.startCredits ?? 0) * MICRO
       if (!wantsCredits(sellingFor(stream, client, account), credits, account)) return undefined
       const whose = name === '' ? 'the client without a name' : `client ${name}`
       const cost = account?.cost ?? MICRO
@@ -173,7 +171,7 @@ export function prepareQueueView(
       client: ClientRow | undefined,
       account: AccountRow | null,
     ): Parameters<typeof wantsCredits>[0] {
-      const { shares } = config
+      const { shares } = context.config
       if (shares?.ledger === true) return shares
       if (client === undefined || client.entries === 0) return undefined
       const isPassedOver = able(stream).some(({ capacity, inFlight }) => inFlight < capacity)
@@ -188,12 +186,12 @@ export function prepareQueueView(
       if (able(stream).length === 0) return { summary: withoutWorker(stream), waitsFor: 'worker' }
       for (const key of quotaKeys) {
         const counters = quotas.get(key)
-        const found = counters && quotaObstacle(config.quotaConfig, counters, at, toReserve(task))
+        const found = counters && quotaObstacle(context.config.quotaConfig, counters, at, toReserve(task))
         if (found !== undefined)
           return {
             ...found,
             waitsFor: `quota:${key}`,
-            quota: quotaStateOf(config.quotaConfig, counters as QuotaRow, at),
+            quota: quotaStateOf(context.config.quotaConfig, counters as QuotaRow, at),
           }
       }
       const credits = creditsWanted(stream)
@@ -224,7 +222,7 @@ export function prepareQueueView(
         const open = queued.filter((stream) => obstacle(stream, anyTask) === undefined)
         const ahead = order.ahead(queued)
         const heldUp = Math.max(0, ahead - order.ahead(open))
-        const { agingMs } = config
+        const { agingMs } = context.config
         const waited = Math.max(0, at - row.queuedAt)
         const place: QueuePlace = {
           lane: lanes[own.laneRank] ?? 'normal',
@@ -245,7 +243,7 @@ export function prepareQueueView(
 
     /** The order among streams as it is for one task. */
     function orderOf(row: TaskRow, own: StreamRow) {
-      const { shares, agingMs } = config
+      const { shares, agingMs } = context.config
       const before = new Map<number, number>()
       const earlierIn = (stream: StreamRow): number => {
         // More urgent lanes come whole, less urgent ones not at all.

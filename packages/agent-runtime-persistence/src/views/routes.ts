@@ -9,7 +9,8 @@ interface RoutesContext {
 }
 
 /** Answers how routes and swarms stand. Source: `docs/semantics.md 10.3, 10.6`. */
-export function prepareRoutes({ tables, config, now }: RoutesContext) {
+export function prepareRoutes(context: RoutesContext) {
+  const { tables, now } = context
   const { load, ids } = tables
   const idOf = (task: number) => load.task(task)?.explicitId ?? ids.task(task)
 
@@ -18,7 +19,7 @@ export function prepareRoutes({ tables, config, now }: RoutesContext) {
       const usages = load.work.usages()
       const leases = usages.flatMap(({ lease }) => (lease === null ? [] : (load.lease(lease) ?? [])))
       const acquiredAt = new Map(leases.map((lease) => [lease.id, lease.acquiredAt]))
-      return routeRecords(load.work.circuits(), usages, acquiredAt, now().leaseAt, config)
+      return routeRecords(load.work.circuits(), usages, acquiredAt, now().leaseAt, context.config)
     },
     swarms: (name: string | undefined): Reads['swarms']['answer'] => {
       const circuits = new Map(load.work.circuits().map((row) => [row.route, row]))
@@ -27,7 +28,9 @@ export function prepareRoutes({ tables, config, now }: RoutesContext) {
       return load.work
         .swarms()
         .filter((row) => name === undefined || row.name === name)
-        .map((row) => swarmRecordOf(row, circuits.get(swarmRoute(row.name)), usages, idOf, leaseAt, config))
+        .map((row) =>
+          swarmRecordOf(row, circuits.get(swarmRoute(row.name)), usages, idOf, leaseAt, context.config),
+        )
     },
   }
 }

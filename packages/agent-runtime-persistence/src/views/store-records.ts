@@ -86,7 +86,19 @@ export function prepareStoreRecords(context: ReadContext) {
       .map((row) => quotaStateOf(context.config.quotaConfig, row, at))
     const paused = pausesIn(rows)
     const deleted = load.retired()
-    return { depth, delayed, running, waiting, totals, deleted, quotas, paused, ...context.local() }
+    const configurations = load.configurations.records()
+    return {
+      depth,
+      delayed,
+      running,
+      waiting,
+      totals,
+      deleted,
+      quotas,
+      paused,
+      ...(configurations.length === 0 ? {} : { configurations }),
+      ...context.local(),
+    }
   }
 
   function schedules({ name, after = '', dueBy, limit = 100 }: ScheduleFilter): Reads['schedules']['answer'] {

@@ -4,6 +4,7 @@ import type { Database } from '../../src/engine/database.ts'
 import type { AsyncLine } from '../../src/line/async-line.ts'
 import { onTestFinished } from 'vitest'
 import { openInlinePostgres } from '../../src/line/inline-postgres.ts'
+import { stanceOf } from '../../src/stance.ts'
 import { chainDigest } from '../../src/system.ts'
 import { columns, namesOf } from '../../src/sqlite/columns.ts'
 import { type PostgresServer, sharedServer } from './postgres-server.ts'
@@ -20,6 +21,7 @@ export async function newPostgresStore(
   const { store, line } = await openInlinePostgres({
     url: url ?? (await sharedServer()).newStore(),
     config,
+    ...stanceOf(config),
     environment,
     chain: chainDigest,
     identity,

@@ -87,11 +87,15 @@ export const untold: Readonly<Record<string, readonly string[]>> = {
   'lines of budgets': ['budget.asks', 'budget.due_at', 'budget.limits', 'budget.soft', 'budget.started_at'],
   'what processes go by': [
     'client.changed',
+    'configuration.id',
+    'configuration.settings',
+    'configuration.since',
     'meta.boot_id',
     'meta.boot_offset',
     'meta.clients_removed',
     'meta.opened',
     'meta.pruned_unhashed_until',
+    'process.configuration',
     'stream.changed',
   ],
   'samples of the past': [
@@ -113,6 +117,7 @@ export const untold: Readonly<Record<string, readonly string[]>> = {
 export const missable: Readonly<Record<string, string>> = {
   circuit: 'a route without one is well, and it comes of reports, which make no event',
   client: 'people remove clients',
+  configuration: 'settings that no living process states are deleted when others come',
   evaluation: 'the oldest of an agent are deleted when there are many',
   sample: 'samples tell of a past that no event has to bear out, and old ones are deleted',
   output: 'nothing tells of chunks but those that come after them: the last may be missing',

@@ -70,7 +70,9 @@ class Life {
       heartbeatIntervalMs: 1e8,
     }).config
     const { config, environment } = this
-    const store = await openStore(`sqlite:${this.path}`, { config, environment, durability: 'normal' })
+    // The process before, which has no lock in this copy, is not taken for dead for a while: its settings are none of this one's.
+    const opening = { config, environment, durability: 'normal', settings: 'own' } as const
+    const store = await openStore(`sqlite:${this.path}`, opening)
     this.scene = new Scene(store, config, environment.clock, { digest: nodeDigest })
     await this.scene.worker(`w${this.worker++}`, slots)
   }
@@ -256,6 +258,7 @@ describe('the ledger of credits', () => {
     const plain = await scene.accepted({ client: 'ada', cost: 5, type: 'plain' })
     const bystander = await openStore(`sqlite:${path}`, {
       config: parseExecutionConfig({}).config,
+      settings: 'own',
       environment,
       thread: false,
     })

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { openStore, verifyStore } from '../../src/index.ts'
+import { openStore, probeServer, verifyStore } from '../../src/index.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
 
@@ -62,3 +62,21 @@ test('behind a pooler three processes share 300 keyed tasks, and two are killed:
   }
   expect(await verifyStore(url)).toMatchObject({ faults: [], ok: true, tasks: keys.length })
 })
+
+test.runIf(process.env['KU0_TEST_POSTGRES_POOLER'] !== undefined)(
+  'doctor finds the pooler out, and works with the option for one',
+  async () => {
+    const url = new URL((await sharedServer()).newStore())
+    url.searchParams.delete('pooler')
+    const without = await probeServer(url.href)
+    expect(without.checks.find(({ name }) => name === 'sessions')).toMatchObject({
+      ok: false,
+      remedy: expect.stringContaining('pooler=transaction'),
+    })
+    expect(without.ok).toBe(false)
+    url.searchParams.set('pooler', 'transaction')
+    const checks = (await probeServer(url.href)).checks.filter(({ needed }) => needed === 'store')
+    // The server of this test does not sync.
+    expect(checks.filter(({ ok }) => ok !== true).map(({ name }) => name)).toEqual(['durability'])
+  },
+)

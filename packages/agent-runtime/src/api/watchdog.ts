@@ -1,4 +1,4 @@
-import type { differencesAmong } from '@ku0/agent-runtime-core'
+import type { differencesAmong, settingsAmong } from '@ku0/agent-runtime-core'
 
 /** How long tasks may stay as they are before they count as stuck. Source: `docs/semantics.md 8.6`. */
 export interface StuckLimits {
@@ -36,11 +36,13 @@ export interface StuckTask {
 
 /** The result of {@link findStuck}. */
 export interface StuckReport {
-  /** True if nothing is stuck and the workers agree about their task types. */
+  /** True if nothing is stuck, the workers agree about their task types, and the processes about the settings of the store. */
   readonly ok: boolean
   readonly found: readonly StuckTask[]
   /** Settings of task types that the registered workers know differently. */
   readonly differing: ReturnType<typeof differencesAmong>
+  /** Settings of the store that processes have otherwise than they are in force (`here`). Source: `docs/semantics.md 8.12`. */
+  readonly settings: ReturnType<typeof settingsAmong>
   /** The number of waiting tasks whose waits were looked at, and of all waiting tasks. */
   readonly looked: { readonly waiting: number; readonly ofWaiting: number }
 }

@@ -11,6 +11,7 @@ import {
   type StoreInfo,
   type SeriesFilter,
   show,
+  type StoreSettings,
   type StoreStats,
   type TypeSettings,
   type ValueCodec,
@@ -98,6 +99,7 @@ import { supervisorsOf } from './supervisors.ts'
 import { Submissions } from './submissions.ts'
 import { graphSubmission } from './submit-graph.ts'
 import { toStatus } from './task-status.ts'
+import { SettingsWatch } from '../terms/settings-watch.ts'
 import { TypeWatch } from '../terms/type-watch.ts'
 import { typeSettingsOf, workersAlone } from '../terms/type-settings.ts'
 
@@ -136,6 +138,8 @@ export class StoreClient implements Client {
   readonly #keepers = new Set<Disposable>()
   readonly #store: ExecutionStore
   readonly #listening: Disposable
+  /** Those of the store that are in force, where they are not those of this process. */
+  #inForce: StoreSettings | undefined
   readonly #said = new SaidOnce()
   #approvals: Approvals | undefined
   #budgets: Budgets | undefined
@@ -178,9 +182,15 @@ export class StoreClient implements Client {
       assertOpen: () => lifetime.assertTaking(),
     })
     if (deps.comparesTypes) watch.look()
+    const settingsWatch = new SettingsWatch({ store, config, log })
+    settingsWatch.look()
     this.#listening = store.listen({
       published: (events) => this.feed.published(events),
       emitted: (chunks) => this.feed.emitted(chunks),
+      configured: (inForce) => {
+        this.#inForce = inForce
+        settingsWatch.look()
+      },
       failed: (error) => this.#fail(error),
     })
   }
@@ -306,7 +316,8 @@ export class StoreClient implements Client {
   async prune(options?: PruneOptions): Promise<Pruned> {
     this.lifetime.assertOpen()
     const { config, environment } = this.#deps
-    return pruneStore({ store: this.#store, config, clock: environment.clock }, options)
+    const { retention } = this.#inForce ?? config
+    return pruneStore({ store: this.#store, retention, clock: environment.clock }, options)
   }
 
   async signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt> {

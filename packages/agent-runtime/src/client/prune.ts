@@ -7,7 +7,7 @@ import { pruneRules } from '../terms/arguments.ts'
 /** See {@link Client.prune}. */
 export async function pruneStore(deps: PruneDeps, options: PruneOptions = {}): Promise<Pruned> {
   assertOptions('prune', options, pruneRules)
-  if (deps.config.retention === undefined) {
+  if (deps.retention === undefined) {
     throw new RuntimeError(
       'invalid_argument',
       'prune: nothing says what may be deleted; set config.retention, such as { retention: {} } for its defaults',

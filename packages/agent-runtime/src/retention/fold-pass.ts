@@ -6,7 +6,7 @@ import type { PruneDeps } from './prune-pass.ts'
  * each and may throw.
  */
 export async function foldPass(
-  { store, config: { retention }, clock }: PruneDeps,
+  { store, retention, clock }: PruneDeps,
   dryRun: boolean,
   between: () => void,
 ): Promise<number> {

@@ -3,6 +3,7 @@ import {
   describeError,
   type ExecutionConfig,
   type ExecutionStore,
+  type StoreSettings,
   type Timer,
   type Timers,
 } from '@ku0/agent-runtime-core'
@@ -24,6 +25,8 @@ export class RetentionKeeper {
   }
   #timer: Timer | undefined
   #open = false
+  #isPassing = false
+  #retention: ExecutionConfig['retention']
 
   constructor(deps: {
     readonly store: ExecutionStore
@@ -33,6 +36,14 @@ export class RetentionKeeper {
     readonly log: LogLine
   }) {
     this.#deps = deps
+    this.#retention = deps.config.retention
+  }
+
+  /** Other rules are in force from now on. */
+  configured({ retention }: StoreSettings): void {
+    this.#retention = retention
+    this.#timer?.cancel()
+    if (!this.#isPassing) this.#rest()
   }
 
   start(): void {
@@ -46,25 +57,28 @@ export class RetentionKeeper {
   }
 
   #rest(): void {
-    const { config, timers } = this.#deps
-    if (!this.#open || config.retention === undefined) return
-    this.#timer = timers.after(config.retention.everyMs, () => void this.#pass())
+    const { timers } = this.#deps
+    if (!this.#open || this.#retention === undefined) return
+    this.#timer = timers.after(this.#retention.everyMs, () => void this.#pass())
   }
 
   async #pass(): Promise<void> {
     const { log } = this.#deps
+    this.#isPassing = true
     try {
       const between = () => {
         if (!this.#open) throw CLOSED
       }
-      const pruned = await prunePass(this.#deps, false, between)
+      const deps = { ...this.#deps, retention: this.#retention }
+      const pruned = await prunePass(deps, false, between)
       if (pruned.completed + pruned.failed + pruned.canceled > 0)
         log('debug', 'retention deleted tasks', { ...pruned })
-      const folded = await foldPass(this.#deps, false, between)
+      const folded = await foldPass(deps, false, between)
       if (folded > 0) log('debug', 'retention folded entries of ledgers', { folded })
     } catch (error) {
       if (this.#open) log('warn', 'retention could not delete tasks', { error: describeError(error) })
     }
+    this.#isPassing = false
     this.#rest()
   }
 }

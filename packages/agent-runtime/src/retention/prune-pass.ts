@@ -9,13 +9,13 @@ import {
 
 export interface PruneDeps {
   readonly store: ExecutionStore
-  readonly config: ExecutionConfig
+  readonly retention: ExecutionConfig['retention']
   readonly clock: Clock
 }
 
 /** One pass over the tasks that ended, oldest first, a commit at a time. `between` is called before each and may throw. */
 export async function prunePass(
-  { store, config: { retention }, clock }: PruneDeps,
+  { store, retention, clock }: PruneDeps,
   dryRun: boolean,
   between: () => void,
 ): Promise<PerState> {

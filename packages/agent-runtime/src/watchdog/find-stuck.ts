@@ -3,6 +3,7 @@ import {
   differencesAmong,
   isRecord,
   type Rules,
+  settingsAmong,
   type WaitHistogram,
 } from '@ku0/agent-runtime-core'
 import type { Client, ListFilter } from '../api/client.ts'
@@ -13,7 +14,7 @@ import type { StuckLimits, StuckReport, StuckSettings, StuckTask, WatchdogSettin
 /** The calls of a client that the watchdog makes; it only reads. */
 export type StuckView = Pick<
   Client,
-  'events' | 'explain' | 'explainQueue' | 'list' | 'output' | 'status' | 'workers'
+  'events' | 'explain' | 'explainQueue' | 'list' | 'output' | 'stats' | 'status' | 'workers'
 >
 
 /** So many tasks of a state are looked at one by one; of a longer queue only the oldest for each reason. */
@@ -41,10 +42,13 @@ export async function findStuck(
   const overdue = await overdueIn(client, waiting, (type) => limitOf(type, 'overdueMs'), now)
   const found = [...queued, ...running, ...overdue]
   const differing = differencesAmong(await client.workers())
+  const { configurations = [] } = await client.stats()
+  const settings = settingsAmong(configurations)
   return {
-    ok: found.length + differing.length === 0,
+    ok: found.length + differing.length + settings.length === 0,
     found,
     differing,
+    settings,
     looked: { waiting: waiting.length, ofWaiting: Math.max(waiting.length, histogram.waiting) },
   }
 }

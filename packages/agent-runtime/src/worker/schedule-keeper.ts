@@ -5,6 +5,7 @@ import {
   type ExecutionConfig,
   type ExecutionStore,
   type ScheduleRecord,
+  type StoreSettings,
   type Write,
 } from '@ku0/agent-runtime-core'
 import type { LogLine } from '../api/logger.ts'
@@ -17,7 +18,7 @@ import { firstAfter, timesUntil } from '../terms/schedule-times.ts'
  */
 export class ScheduleKeeper {
   readonly #store: ExecutionStore
-  readonly #config: ExecutionConfig
+  #maxCatchUp: number
   readonly #clock: Clock
   readonly #log: LogLine
   /** Schedules whose times cannot be computed here, by name and timing: each is logged once. */
@@ -32,7 +33,7 @@ export class ScheduleKeeper {
     readonly log: LogLine
   }) {
     this.#store = deps.store
-    this.#config = deps.config
+    this.#maxCatchUp = deps.config.maxCatchUp
     this.#clock = deps.clock
     this.#log = deps.log
   }
@@ -40,6 +41,11 @@ export class ScheduleKeeper {
   start(): void {
     this.#open = true
     this.due()
+  }
+
+  /** Other settings of the store are in force from now on. */
+  configured({ maxCatchUp = this.#maxCatchUp }: StoreSettings): void {
+    this.#maxCatchUp = maxCatchUp
   }
 
   close(): void {
@@ -81,7 +87,7 @@ export class ScheduleKeeper {
 
   #plan(schedule: ScheduleRecord): Write<'fireSchedule'> | undefined {
     try {
-      return planFiring(schedule, this.#clock.now(), this.#config.maxCatchUp)
+      return planFiring(schedule, this.#clock.now(), this.#maxCatchUp)
     } catch (error) {
       const { name, timing } = schedule
       const known = JSON.stringify([name, timing])

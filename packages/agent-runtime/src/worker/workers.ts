@@ -88,6 +88,10 @@ export class Workers {
       claimed: (claims) => this.#scheduler.claimed(claims),
       noticed: (notices) => this.#scheduler.noticed(notices),
       schedulesDue: () => this.#keeper.due(),
+      configured: (inForce) => {
+        this.#keeper.configured(inForce)
+        this.#retention.configured(inForce)
+      },
       drained: (drains) => {
         for (const drain of drains) if (this.#registry.drained(drain)) this.pool.drained(drain)
       },

@@ -1,5 +1,5 @@
-import { budgetFields } from '@ku0/agent-runtime-core'
-import { ProfileTerms, SwarmTerms } from '@ku0/agent-runtime-core/schemas'
+import { budgetFields, storeSettings } from '@ku0/agent-runtime-core'
+import { ExecutionConfig, ProfileTerms, SwarmTerms } from '@ku0/agent-runtime-core/schemas'
 import { type PipelineRow, type UsageRow } from '@ku0/agent-runtime-core/transition'
 import { z } from 'zod'
 import { budgetSum, pipelineTerms, scheduleDefinition, type Shape } from '../../checked/port-schema.ts'
@@ -53,6 +53,11 @@ const pipelineLog = z.object({
 
 const use = z.object({ tokens: amount, money: amount, cost: amount, steps: amount })
 
+/** Another version may know more of them. */
+const settings = z.looseObject(
+  Object.fromEntries(storeSettings.map((name) => [name, ExecutionConfig.unwrap().shape[name].optional()])),
+)
+
 const forms: readonly Forms[] = [
   { table: 'stream', key: 'id', columns: { quota_keys: z.array(z.string()) } },
   {
@@ -63,6 +68,7 @@ const forms: readonly Forms[] = [
       settings: z.record(z.string(), z.record(z.string(), z.string())).nullable(),
     },
   },
+  { table: 'configuration', key: 'id', columns: { settings } },
   { table: 'schedule', key: 'name', columns: { definition: scheduleDefinition } },
   { table: 'swarm', key: 'name', columns: { terms: SwarmTerms } },
   { table: 'pipeline', key: 'task', columns: { terms: pipelineTerms, log: pipelineLog } },

@@ -42,6 +42,12 @@ export function checkRecords(db: Db, load: Load, faults: Faults): void {
     .pluck()
   for (const worker of ended.all())
     faults.add('row', `worker ${worker}`, 'a process that has not ended', 'none')
+  const stating = db.prepare<[], { id: number; configuration: number }>(
+    'SELECT id, configuration FROM process WHERE ended_at IS NULL AND configuration IS NOT NULL',
+  )
+  for (const { id, configuration } of stating.all())
+    if (!exists(db, 'configuration', configuration))
+      faults.add('row', `process ${id}`, 'the settings that it states', `none under ${configuration}`)
   const stray = db.prepare<[], { id: number; task: number; process: number; worker: number }>(
     'SELECT id, task, process, worker FROM lease WHERE state = 0',
   )
@@ -98,7 +104,7 @@ function checkWork(load: Load, faults: Faults, stateOf: (task: number) => TaskSt
   }
 }
 
-function exists(db: Db, table: 'process' | 'worker', id: number): boolean {
+function exists(db: Db, table: 'process' | 'worker' | 'configuration', id: number): boolean {
   return db.prepare<[number], number>(`SELECT 1 FROM ${table} WHERE id = ?`).pluck().get(id) !== undefined
 }
 
