@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { MemoryLines } from './memory-line.ts'
 
-const config = { leaseTtlMs: 30_000, heartbeatIntervalMs: 1_000 }
+const config = { leaseTtlMs: 12_000, heartbeatIntervalMs: 1_000 }
 
 /** A task that does a little of everything, and counts what it does. */
 function journey() {
