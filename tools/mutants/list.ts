@@ -1154,7 +1154,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a list of supervisors counts restarts that are over',
     file: `${persistence}views/supervisors.ts`,
     edits: [['.filter((at) => today <= at + terms.periodMs)', '']],
-    killedBy: conformance('supervision', 'supervisors are listed'),
+    killedBy: conformance('supervision', 'a restart that is over'),
   },
   {
     name: 'a list of supervisors leaves out those that ended',
