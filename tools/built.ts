@@ -1,8 +1,6 @@
 // Says which programs of tests load our packages as they are built for users, and not from their sources: such a process starts in half the time of a processor.
 //
-//   node tools/built.ts [--is-current]    after `pnpm release --pack`, which builds the packages
-//
-// --is-current: fails where something has changed since. Then nothing that was built is used.
+//   node tools/built.ts    fails where `pnpm release --pack`, which builds the packages, has not run, or something has changed since
 //
 // A program loads a package either as it is built or from its sources, never both, because `instanceof` fails between two copies of a class. A program that
 // imports a source which is no entry point of its package has all of that package from its sources. What was built from other sources is not used.
@@ -20,10 +18,10 @@ import {
   threadsOf,
 } from './publish/manifest.ts'
 import { publicPackages } from './publish/packages.ts'
-import { staged } from './publish/stage-package.ts'
+import { builtRecord, staged } from './publish/stage-package.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
-const record = join(workspace, 'node_modules/.cache/built.json')
+const record = join(workspace, builtRecord)
 
 /** What tools/built/preload.mjs reads. */
 export interface Built {
@@ -89,7 +87,7 @@ const hashed = [
   'LICENSE',
 ]
 
-function describeBuilt(): Built {
+function describeBuilt(): Omit<Built, 'hash'> {
   const packages = publicPackages(workspace)
   const entries = packages.flatMap(({ folder, manifest }) =>
     entriesOf(manifest).map(({ name, source }) => ({
@@ -123,7 +121,6 @@ function describeBuilt(): Built {
     [...filesOf(tests), ...started].map((file) => [pathToFileURL(file).href, fromSources(file)]),
   )
   return {
-    hash: hashOfSources(),
     entries: Object.fromEntries(
       entries.map(({ of, source, bundle }) => [
         pathToFileURL(source).href,
@@ -198,11 +195,10 @@ export class Imports {
 const statements = /^\s*(?:import|export)\s+(?!type\b)(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]/gm
 const calls = /\bimport\(\s*['"]([^'"]+)['"]/g
 
-if (import.meta.main && process.argv.includes('--is-current')) {
-  if (Object.keys(environmentOfBuilt()).length === 0) process.exitCode = 1
-} else if (import.meta.main) {
-  const built = describeBuilt()
+/** Keeps which programs load the packages that were built just now. `hash` is that of the sources before they were. */
+export function recordBuilt(hash: string): void {
   mkdirSync(dirname(record), { recursive: true })
-  writeFileSync(record, JSON.stringify(built))
-  console.log(`${Object.keys(built.programs).length} programs of tests load the packages as they are built`)
+  writeFileSync(record, JSON.stringify({ ...describeBuilt(), hash } satisfies Built))
 }
+
+if (import.meta.main && Object.keys(environmentOfBuilt()).length === 0) process.exitCode = 1

@@ -10,6 +10,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } fr
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { hashOfSources, recordBuilt } from './built.ts'
 import { extrasOf } from './publish/manifest.ts'
 import { packPackages } from './publish/pack.ts'
 import { publicPackages } from './publish/packages.ts'
@@ -22,6 +23,7 @@ const { values: flags } = parseArgs({
 const packages = inOrderOfNeed(publicPackages(workspace))
 const scratch = mkdtempSync(join(tmpdir(), 'release-'))
 try {
+  const hash = hashOfSources()
   const tsc = join(workspace, 'node_modules/typescript/bin/tsc')
   const folders = packages.map(({ folder }) => folder)
   execFileSync(process.execPath, [tsc, '-b', ...folders], { cwd: workspace, stdio: 'inherit' })
@@ -36,6 +38,7 @@ try {
       )
     console.log(lineOf(it))
   }
+  recordBuilt(hash)
   if (flags.pack !== undefined) console.log(`npm install ${to}/*.tgz installs them`)
   if (flags.pack === undefined || flags['dry-run']) release(packed)
 } finally {

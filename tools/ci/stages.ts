@@ -26,7 +26,7 @@ const npx = 'npx -y pnpm@12.21.0'
 const pnpm = 'pnpm'
 const gym = `${pnpm} --filter @ku0/agent-gym gym:run --`
 /** The packages were built before, and the pages of the console with them. */
-const built = 'CONSOLE_IS_BUILT=1'
+const built = 'if node tools/built.ts; then export CONSOLE_IS_BUILT=1; fi; '
 const packed = 'node_modules/.cache/packed'
 const report = 'packages/agent-gym/reports/q4-execution-scale.json'
 
@@ -49,7 +49,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     // The long tests and the check of the packages take what it packs.
     {
       name: 'what a release would publish',
-      command: `rm -rf ${packed} && ${pnpm} release --dry-run --pack ${packed} && node tools/built.ts`,
+      command: `rm -rf ${packed} && ${pnpm} release --dry-run --pack ${packed}`,
       cores: 1,
       tells: true,
     },
@@ -79,7 +79,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     { name: 'the quick tests', command: `${pnpm} test`, hasTests: true, repeatsAlone: true },
     {
       name: 'the long tests',
-      command: `${built} ${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick('', ' --whole')}`,
+      command: `${built}${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick('', ' --whole')}`,
       hasTests: true,
       repeatsAlone: true,
     },
@@ -105,7 +105,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     },
     {
       name: 'packed packages',
-      command: `if node tools/built.ts --is-current; then ${pnpm} check:packages --packed ${packed}; else ${pnpm} check:packages; fi`,
+      command: `if node tools/built.ts; then ${pnpm} check:packages --packed ${packed}; else ${pnpm} check:packages; fi`,
       cores: 1,
     },
     { name: 'a soak', command: `${pnpm} soak ${pick('--tasks 2000', '--minutes 30')}`, cores: 1 },

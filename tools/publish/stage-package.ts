@@ -20,6 +20,9 @@ import { publishedPage } from './page.ts'
 /** The folder of a package from which it is packed and published: `publishConfig.directory` of each package names it. */
 export const staged = 'publish'
 
+/** The file that says from which sources the packages were built (tools/built.ts), in the folder of the workspace. */
+export const builtRecord = 'node_modules/.cache/built.json'
+
 /**
  * Makes the folder `publish` of the package in `folder`: everything that is published for it, and nothing else. The compiler has written its modules and declarations
  * to `dist`. All of it follows from the package's `exports` and `files`.
@@ -31,6 +34,8 @@ export async function stagePackage(workspace: string, folder: string): Promise<v
   const entries = entriesOf(manifest)
   const isExternal = (name: string) => isInstalledWith(manifest, name)
   const target = join(folder, staged)
+  // It speaks of what was built before.
+  rmSync(join(workspace, builtRecord), { force: true })
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target)
 
