@@ -74,24 +74,10 @@ export class JobLauncher {
   }
 
   async #look(): Promise<void> {
-    const { runtime, call, types, most } = this.#deps
+    const { call, types, most } = this.#deps
     if (types.length === 0) return
-    const { tasks } = await runtime.list({
-      states: ['queued'],
-      types,
-      lanes: [LANE],
-      limit: Math.min(1_000, most * 4),
-    })
-    const { paused } = await runtime.stats()
     const now = call.system.now()
-    const due = new Map<string, string>()
-    for (const task of tasks)
-      if (
-        task.state === 'queued' &&
-        pauseOf(paused, task) === undefined &&
-        (task.dueAt === undefined || task.dueAt <= now)
-      )
-        due.set(task.taskId, task.type)
+    const due = await this.#due(now)
     await Promise.all([...this.#jobs].map((job) => this.#ask(job, due)))
     if (now < this.#restUntil) return
     const served = new Set([...this.#jobs].map(({ taskId }) => taskId))
@@ -99,6 +85,35 @@ export class JobLauncher {
       if (this.#jobs.size >= most || call.signal.aborted) return
       if (!served.has(taskId) && !(await this.#start(taskId, type))) return
     }
+  }
+
+  /** Queued tasks that a job would take now, by id, with their types: as many as jobs may be started for, and some more. */
+  async #due(now: number): Promise<ReadonlyMap<string, string>> {
+    const { runtime, types, most } = this.#deps
+    const due = new Map<string, string>()
+    const { depth, paused } = await runtime.stats()
+    if (depth[LANE] === 0) return due
+    const enough = most * 4
+    let cursor: number | undefined
+    do {
+      // Tasks that were submitted for later stand on the same pages, and there may be many.
+      const page = await runtime.list({
+        states: ['queued'],
+        types,
+        lanes: [LANE],
+        limit: cursor === undefined ? Math.min(1_000, enough) : 1_000,
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      for (const task of page.tasks)
+        if (
+          task.state === 'queued' &&
+          pauseOf(paused, task) === undefined &&
+          (task.dueAt === undefined || task.dueAt <= now)
+        )
+          due.set(task.taskId, task.type)
+      ;({ cursor } = page)
+    } while (due.size < enough && cursor !== undefined)
+    return due
   }
 
   /** A task has been started, by a job or by another worker. */

@@ -1,0 +1,51 @@
+import { createRuntime } from '@ku0/agent-runtime'
+import { expect, test } from 'vitest'
+import type { JobTarget } from '../../src/jobs/index.ts'
+import { realSystem } from '../../src/system.ts'
+import { JobLauncher } from '../../src/worker/job-launcher.ts'
+import { scan } from '../project/job-tasks.ts'
+
+test('a job is started for a task that is due, however many tasks were submitted after it for later', async () => {
+  await using runtime = await createRuntime({
+    store: 'sqlite::memory:',
+    tasks: [scan],
+    workers: 0,
+    strict: false,
+    logger: false,
+    config: { queueDepthLimit: 5_000, batchBackpressureThreshold: 5_000 },
+  })
+  const due = await runtime.submit(scan, 1, { lane: 'batch' })
+  await runtime.submitMany(
+    Array.from({ length: 1_100 }, (_, n) => ({
+      task: scan,
+      input: n,
+      options: { lane: 'batch' as const, delayMs: 3_600_000 },
+    })),
+  )
+  const started = Promise.withResolvers<string>()
+  const target: JobTarget = {
+    name: 'nowhere',
+    start: ({ taskId }) => {
+      started.resolve(taskId)
+      return Promise.resolve({ target: 'nowhere', id: taskId })
+    },
+    stop: () => Promise.resolve(true),
+    state: () => Promise.resolve('running'),
+  }
+  const control = new AbortController()
+  const launcher = new JobLauncher({
+    runtime,
+    target,
+    types: ['scan'],
+    most: 1,
+    call: {
+      signal: control.signal,
+      system: realSystem,
+      print: { isJson: true, item: () => undefined } as never,
+    },
+  })
+  const running = launcher.run()
+  expect(await started.promise).toBe(due.taskId)
+  control.abort()
+  await running
+})
