@@ -89,12 +89,12 @@ export {
 } from './wait/wait.ts'
 export {
   decideReplacement,
+  isQuickDeath,
   decideScaling,
   MAX_QUICK_DEATHS,
   type PoolLimits,
   type PoolMember,
   type PoolView,
-  QUICK_DEATH_MS,
   type Replacement,
   type Scaling,
 } from './pool/scaling.ts'

@@ -57,8 +57,7 @@ export function decideScaling({ depth, members, limits }: PoolView): Scaling {
 export type Replacement = { readonly afterMs: number } | 'give_up'
 
 /**
- * When the next worker starts after `quickDeaths` workers in a row died within {@link QUICK_DEATH_MS} of their start: at once after a worker
- * that lived longer, then after 100 ms, 200 ms and so on up to 30 s; after {@link MAX_QUICK_DEATHS} the pool gives up. Pure. Source:
+ * When the next worker starts after so many workers in a row died quickly ({@link isQuickDeath}): at once after another death, then after 100 ms, 200 ms and so on up to 30 s; after {@link MAX_QUICK_DEATHS} the pool gives up. Pure. Source:
  * `docs/semantics.md 8.2`.
  */
 export function decideReplacement(quickDeaths: number): Replacement {
@@ -66,7 +65,22 @@ export function decideReplacement(quickDeaths: number): Replacement {
   return { afterMs: quickDeaths === 0 ? 0 : Math.min(30_000, 100 * 2 ** (quickDeaths - 1)) }
 }
 
-/** A worker that lives for less than this died of what it is, not of a task. */
-export const QUICK_DEATH_MS = 10_000
+/** A worker that lives for less than this, and has done nothing, died of what it is. */
+const QUICK_DEATH_MS = 10_000
+
+/**
+ * Whether a worker died of what it is: it ended no task in its life, and that was shorter than 10 s. A worker that is killed while it works
+ * says nothing about the next one. Pure. Source: `docs/semantics.md 8.2`.
+ */
+export function isQuickDeath({
+  livedMs,
+  ended,
+}: {
+  readonly livedMs: number
+  readonly ended: number
+}): boolean {
+  return livedMs < QUICK_DEATH_MS && ended === 0
+}
+
 /** Workers in a row that may die quickly before a pool gives up. */
 export const MAX_QUICK_DEATHS = 10

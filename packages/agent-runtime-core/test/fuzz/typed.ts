@@ -14,7 +14,7 @@ export const typed: readonly string[] = wordsOf(`
   decideLimits decideOrder decideOutcome decidePassStart decidePlacement decidePreemption decideRecovery decideReplacement decideReplay decideRestart decideScaling
   decideSettlement decideShedding decideSpawn decideStart describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey fieldOver firstLines
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isExpired isFinal parseJson
-  isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor latestEnds
+  isFinalError isForgotten isInternal isOneOf isPatience isQuickDeath isRetryWait isRetryable isVoid keyText laneFor latestEnds
   listOf nearestTo needsAbortController nextModel nextReputation normalize orderHash orderOfHistory outlivesRejection
   pastFailure patienceKey pauseOf pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred Heap seriesOf mergedSeries withRefused rolledUp samplesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decideReplacement, decideScaling, type PoolLimits, type PoolMember } from '../../src/index.ts'
+import {
+  decideReplacement,
+  decideScaling,
+  isQuickDeath,
+  type PoolLimits,
+  type PoolMember,
+} from '../../src/index.ts'
 
 const limits: PoolLimits = { min: 1, max: 4, growAt: 5, idleMs: 300_000 }
 
@@ -100,5 +106,11 @@ describe('when a pool replaces a worker that died (docs/semantics.md 8.2)', () =
     const delays = [0, 1, 2, 3, 9].map((deaths) => decideReplacement(deaths))
     expect(delays).toEqual([0, 100, 200, 400, 25_600].map((afterMs) => ({ afterMs })))
     expect(decideReplacement(10)).toBe('give_up')
+  })
+
+  test('8.2 a worker died of what it is if it ended no task, and lived for less than 10 s', () => {
+    expect(isQuickDeath({ livedMs: 9_999, ended: 0 })).toBe(true)
+    expect(isQuickDeath({ livedMs: 10_000, ended: 0 })).toBe(false)
+    expect(isQuickDeath({ livedMs: 1, ended: 1 })).toBe(false)
   })
 })

@@ -1,8 +1,8 @@
 import {
   type Clock,
   decideReplacement,
+  isQuickDeath,
   MAX_QUICK_DEATHS,
-  QUICK_DEATH_MS,
   type WorkerDrain,
 } from '@ku0/agent-runtime-core'
 import type { StopOptions, StopReport } from '../api/worker.ts'
@@ -98,7 +98,10 @@ export class ProcessCrew implements Crew {
       failed: this.#left.failed + tally.failed,
     }
     if (worker.isStopping) return
-    this.#quickDeaths = livedMs < QUICK_DEATH_MS ? Math.min(this.#quickDeaths + 1, MAX_QUICK_DEATHS) : 0
+    const ended = tally.completed + tally.failed
+    this.#quickDeaths = isQuickDeath({ livedMs, ended })
+      ? Math.min(this.#quickDeaths + 1, MAX_QUICK_DEATHS)
+      : 0
     this.#died({ workerId, how, next: decideReplacement(this.#quickDeaths) })
   }
 }

@@ -123,7 +123,7 @@ describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 30
           .findLast((line) => line !== '')
           ?.split(' ')[1],
       )
-      if (killed.size >= Math.floor(completed / 30) || killed.has(pid)) return
+      if (killed.size >= Math.floor(completed / 12) || killed.has(pid)) return
       killed.add(pid)
       process.kill(pid, 'SIGKILL')
     })
@@ -134,7 +134,8 @@ describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 30
     // A worker may be killed just before the last result.
     await eventually(() => died >= killed.size)
     expect(died).toBe(killed.size)
-    expect(killed.size).toBeGreaterThan(2)
+    // More than the deaths after which a pool gives up, if its workers had done nothing.
+    expect(killed.size).toBeGreaterThan(10)
     const noted = read(file).flatMap((line) => (line === '' ? [] : [Number(line.split(' ')[0])]))
     expect(new Set(noted).size).toBe(200)
     // A step that a kill cut off after its line was written runs again: one for each slot of a killed worker, at the most.
