@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { Client } from '@ku0/agent-runtime'
 import { RuntimeError } from '@ku0/agent-runtime-core'
 import type { Connection } from './remote.ts'
@@ -59,8 +59,12 @@ export async function assertThere({ store, values }: Settings): Promise<void> {
       'invalid_argument',
       'a store in memory lives in its own process only; name a file with --store',
     )
-  if (existsSync(path)) return
+  const isEmpty = existsSync(path) && statSync(path).size === 0
+  if (existsSync(path) && !isEmpty) return
   const { from, where } = values.find(({ name }) => name === 'store') ?? { from: 'default' }
   const origin = from === 'default' ? '; name it with --store' : ` (named by ${where ?? from})`
-  throw new RuntimeError('not_found', `there is no store at ${path}${origin}`)
+  throw new RuntimeError(
+    'not_found',
+    `there is no store at ${path}${isEmpty ? ', the file is empty' : ''}${origin}`,
+  )
 }

@@ -29,7 +29,7 @@ export async function runCommand(
   } catch (error) {
     // Whoever ended the command knows why it ended.
     if (signal.aborted) return cliExitCodes.failed
-    return complain(error, isJson, outlet)
+    return complain(error, isJson, outlet, commandIn(args))
   }
 }
 
@@ -89,6 +89,13 @@ function assertKnown([first = '', second = '-']: readonly string[]): void {
   throw new UsageError(
     `${first} has no command '${second}'${meant === undefined ? `: it has ${below.join(', ')}` : `, did you mean ${first} ${meant}?`}`,
   )
+}
+
+/** The command that the first words name, such as `token create`; empty if they name none. */
+function commandIn([first = '', second = '']: readonly string[]): string {
+  const entry = entries.find(({ name }) => wordIn(name) === first)
+  if (entry === undefined) return ''
+  return entry.commands?.some(({ name }) => wordIn(name) === second) ? `${first} ${second}` : first
 }
 
 const entries = groups.flatMap(({ commands }) => commands)

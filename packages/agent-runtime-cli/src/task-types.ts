@@ -4,6 +4,7 @@ import { isList, isRecord, RuntimeError } from '@ku0/agent-runtime-core'
 import type { Agreement, TaskDefinition, TaskType } from '@ku0/agent-runtime'
 import { importAnew } from './import-anew.ts'
 import type { Settings } from './settings/settings.ts'
+import { whyNotLoaded } from './why-not-loaded.ts'
 
 /** The task types that a module exports, one by one or in lists: definitions, contracts, and the tasks of agents. */
 export interface TaskTypes {
@@ -32,7 +33,7 @@ export async function loadTaskTypes(
     const { href } = pathToFileURL(file)
     module = (await (anew ? importAnew(href) : import(href))) as typeof module
   } catch (error) {
-    throw new RuntimeError('invalid_config', `${file} could not be loaded: ${causeOf(error)}`, {
+    throw new RuntimeError('invalid_config', `${file} could not be loaded: ${whyNotLoaded(error)}`, {
       cause: error,
     })
   }
@@ -111,8 +112,4 @@ function isSchema(value: unknown): boolean {
 
 function hasHandler(type: TaskType): type is TaskDefinition {
   return 'handler' in type && typeof type.handler === 'function'
-}
-
-function causeOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

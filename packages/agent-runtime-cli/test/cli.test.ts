@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -67,6 +68,17 @@ describe('agent-runtime verify', () => {
     expect(out).toContain(String.raw`\u001b[2J\u000a`)
     expect(out).not.toContain('\u001b')
   })
+})
+
+test('a file that verify itself cannot read is not one to verify', async () => {
+  const path = await storeOf(3)
+  truncateSync(path, 50_000)
+  const { code, err } = await run('verify', path)
+  expect([code, err]).toEqual([
+    cliExitCodes.damaged,
+    expect.stringMatching(/ is damaged \(.*\); restore a backup\n$/),
+  ])
+  expect((await run('list', '--store', path)).err).toMatch(/; agent-runtime verify shows what is left\n$/)
 })
 
 describe('agent-runtime doctor', () => {
@@ -161,7 +173,20 @@ describe('the errors of a command (docs/reliability.md G12)', () => {
       2,
       /^agent-runtime: unknown command 'tasks', did you mean list\? See agent-runtime --help\n$/,
     ],
-    ['no file', ['backup', path], 2, /^agent-runtime: missing required argument 'file'; see/],
+    [
+      'no file',
+      ['backup', path],
+      2,
+      /^agent-runtime: missing required argument 'file'; see agent-runtime backup --help\n$/,
+    ],
+    [
+      'an unknown option of a command below another',
+      ['approvals', 'approve', 'x', '--form'],
+      2,
+      /^agent-runtime: unknown option '--form'[^\n]* agent-runtime approvals approve --help\n$/,
+    ],
+    ['a depth that is none', ['tree', 'x', '--depth', 'deep'], 2, /whole number from 0 to 100/],
+    ['a shell that is none', ['completion', 'constructor'], 2, /scripts for bash, zsh and fish/],
     ['too much', ['verify', path, path], 2, /^agent-runtime: too many arguments for 'verify'/],
     [
       'an unknown option',

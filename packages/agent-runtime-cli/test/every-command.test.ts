@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../src/catalogue/catalogue.ts'
@@ -85,6 +85,18 @@ describe('every command', () => {
           err: `agent-runtime: there is no store at ${join(folder, 'no.db')} (named by --store)\n`,
         },
       ])
+  })
+
+  test('takes an empty file for no store, and makes none of it', async () => {
+    const folder = scratchFolder()
+    writeFileSync(join(folder, 'no.db'), '')
+    for (const command of ['list', 'stats', 'check'])
+      expect(await runIn({ folder }, command, '--store', 'no.db')).toEqual({
+        code: cliExitCodes.missing,
+        out: '',
+        err: `agent-runtime: there is no store at ${join(folder, 'no.db')}, the file is empty (named by --store)\n`,
+      })
+    expect(statSync(join(folder, 'no.db')).size).toBe(0)
   })
 
   test.each(['bash', 'zsh', 'fish'])('is in the completion script of %s', async (shell) => {

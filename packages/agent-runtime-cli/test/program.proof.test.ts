@@ -46,6 +46,18 @@ describe('the program', () => {
     expect([status, stderr]).toEqual([2, expect.stringContaining('exports no task type') as string])
   })
 
+  test('a module with a typing error is said with its line, also in a file that it imports', () => {
+    const folder = scratchFolder()
+    const module = join(folder, 'tasks.ts')
+    writeFileSync(module, "import './other.ts'\n")
+    writeFileSync(join(folder, 'other.ts'), 'export const a = 1\nexport const b = ;\n')
+    const { status, stderr } = shell('worker', module)
+    expect([status, stderr]).toEqual([
+      2,
+      `agent-runtime: ${module} could not be loaded: Expression expected (${join(folder, 'other.ts')}:2)\n`,
+    ])
+  })
+
   test('G12 a backup that is ended by a signal leaves nothing, and exits with 128 and its number', async () => {
     const path = await storeOf(1)
     const db = new Database(path)

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { defineConfig } from '../src/index.ts'
+import { readSettings } from '../src/settings/settings.ts'
 import { runIn, scratchFolder } from './stores-and-shells.ts'
 
 /** A project with a configuration file. */
@@ -56,6 +57,40 @@ test('the password of a store is not shown', async () => {
   const { out } = await runIn({ folder: scratchFolder(), variables }, 'config')
   expect(out).toContain('postgres://ada:***@localhost/tasks')
   expect(out).not.toContain('secret')
+})
+
+test('--concurrency is another name of --capacity, and both have to say the same', async () => {
+  const capacity = async (...args: string[]) => {
+    const folder = scratchFolder()
+    writeFileSync(join(folder, 'tasks.ts'), '')
+    return runIn({ folder }, 'worker', 'tasks.ts', '--mode', 'job', ...args)
+  }
+  expect((await capacity('--concurrency', '5', '--capacity', '6')).err).toContain(
+    '--capacity and --concurrency are two names of one setting; give one of them',
+  )
+  expect((await capacity('--concurrency', '5')).err).toContain('exports no task type')
+  expect((await capacity('--concurrency', 'many')).err).toContain('whole number')
+  const { values } = await readSettings({
+    options: { concurrency: 5 },
+    variables: {},
+    folder: scratchFolder(),
+  })
+  expect(values.find(({ name }) => name === 'worker.capacity')).toEqual({
+    name: 'worker.capacity',
+    value: 5,
+    from: 'flag',
+    where: '--concurrency',
+  })
+})
+
+test('a type that the module does not export is said with the place that names it', async () => {
+  const folder = project({ worker: { types: ['gret'] } })
+  const tasks = join(import.meta.dirname, 'project/tasks.ts')
+  const fromFile = await runIn({ folder }, 'worker', tasks, '--mode', 'job')
+  expect(fromFile.err).toContain('exports no task type gret (named by ')
+  const variables = { TASK_TYPE_FILTER: 'gret' }
+  const fromVariable = await runIn({ folder, variables }, 'worker', tasks, '--mode', 'job')
+  expect(fromVariable.err).toContain('no task type gret (named by TASK_TYPE_FILTER), did you mean greet?')
 })
 
 const mistakes: readonly [string, unknown, Record<string, string>, RegExp][] = [

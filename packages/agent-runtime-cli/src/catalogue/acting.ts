@@ -32,6 +32,7 @@ const pauseOptions = [
   {
     flags: '--lane <lanes>',
     about: `these lanes, separated by commas: ${lanes.join(', ')}`,
+    words: lanes,
     read: (text: string, before: unknown) => readList(text, before, lanes),
   },
   ...onStoreOrServer,

@@ -154,7 +154,7 @@ the tasks go on in PostgreSQL.`,
   {
     name: 'completion',
     about: 'print a completion script for a shell',
-    args: [{ name: '<shell>', about: 'bash, zsh or fish' }],
+    args: [{ name: '<shell>', about: 'bash, zsh or fish', words: ['bash', 'zsh', 'fish'] }],
     examples: [
       ['source <(agent-runtime completion bash)', 'complete commands and options in this bash'],
       ['agent-runtime completion zsh > "${fpath[1]}/_agent-runtime"', 'in every zsh from now on'],

@@ -21,6 +21,8 @@ export interface CommandEntry {
 interface ArgumentEntry {
   readonly name: string
   readonly about: string
+  /** The words that it may be, for the completion of a shell. */
+  readonly words?: readonly string[]
 }
 
 /** An option, as commander writes it: `-n, --limit <n>`. */
@@ -30,6 +32,8 @@ export interface OptionEntry {
   /** Reads the text that was given; throws with what is allowed. */
   readonly read?: (text: string, before: unknown) => unknown
   readonly choices?: readonly string[]
+  /** Words that its value may have besides, for the completion of a shell. */
+  readonly words?: readonly string[]
   /** Shown in the help; the command itself applies it. */
   readonly fallback?: string
 }

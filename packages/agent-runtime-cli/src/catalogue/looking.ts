@@ -11,7 +11,7 @@ import {
   typeFilter,
   watch,
 } from './options.ts'
-import { readList } from './values.ts'
+import { readList, readWhole } from './values.ts'
 
 const task = { name: '<task>', about: 'the id of the task' }
 
@@ -98,7 +98,7 @@ export const looking: readonly CommandEntry[] = [
         flags: '--depth <n>',
         about: 'how many levels below the task',
         fallback: '10',
-        read: (text) => Number(text),
+        read: readWhole(0, 100),
       },
       ...onStoreOrServer,
     ],

@@ -42,6 +42,7 @@ export const typeFilter: OptionEntry = {
 export const laneFilter: OptionEntry = {
   flags: '--lane <lanes>',
   about: `only tasks of these lanes: ${lanes.join(', ')}`,
+  words: lanes,
   read: (text, before) => readList(text, before, lanes),
 }
 const parentFilter: OptionEntry = { flags: '--parent <task>', about: 'only the children of this task' }
@@ -57,6 +58,7 @@ export const submissionFilters: readonly OptionEntry[] = [parentFilter, clientFi
 export const stateFilter = (states: readonly string[] = taskStates): OptionEntry => ({
   flags: '--state <states>',
   about: `only tasks in these states: ${states.join(', ')}`,
+  words: states,
   read: (text, before) => readList(text, before, states),
 })
 
@@ -86,6 +88,20 @@ export const since: OptionEntry = {
 export const watch: readonly OptionEntry[] = [
   { flags: '-w, --watch', about: 'show it again and again until you press Ctrl-C' },
   { flags: '--every <duration>', about: 'with --watch: how often', fallback: '1s', read: readDuration },
+]
+
+/** How many tasks a process runs at once. */
+export const capacity: readonly OptionEntry[] = [
+  {
+    flags: '-c, --capacity <n>',
+    about: 'tasks at once; 4 if it is not given',
+    read: readWhole(1, 1_000_000),
+  },
+  {
+    flags: '--concurrency <n>',
+    about: 'another name of --capacity',
+    read: readWhole(1, 1_000_000),
+  },
 ]
 
 export const timeout: OptionEntry = {

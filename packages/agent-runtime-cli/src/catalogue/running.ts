@@ -1,6 +1,6 @@
 import { lanes } from '@ku0/agent-runtime-core'
 import type { CommandEntry } from './entry.ts'
-import { agreement, label, onServer, onTasks, timeout } from './options.ts'
+import { agreement, capacity, label, onServer, onTasks, timeout } from './options.ts'
 import { serving } from './serving.ts'
 import { readAmount, readDuration, readList, readTime, readWhole } from './values.ts'
 
@@ -43,14 +43,11 @@ agent-runtime check does, and reports each once. Log lines go to standard error.
       {
         flags: '--lanes <lanes>',
         about: `take tasks only from these lanes, separated by commas: ${lanes.join(', ')}`,
+        words: lanes,
         fallback: 'all',
         read: (text, before) => readList(text, before, lanes),
       },
-      {
-        flags: '-c, --capacity <n>',
-        about: 'tasks at once; 4 if it is not given',
-        read: readWhole(1, 1_000_000),
-      },
+      ...capacity,
       { flags: '--max-jobs <n>', about: 'hybrid: jobs at once', fallback: '1', read: readWhole(1, 1_000) },
       {
         flags: '--wait <duration>',

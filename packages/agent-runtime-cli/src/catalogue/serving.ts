@@ -1,6 +1,6 @@
 import { scopes } from '../tokens/scopes.ts'
 import type { CommandEntry } from './entry.ts'
-import { onStore, onTasks } from './options.ts'
+import { capacity, onStore, onTasks } from './options.ts'
 import { readDuration, readList, readWhole } from './values.ts'
 
 const address = [
@@ -48,11 +48,7 @@ that do not end in time back to the queue.`,
       { flags: '--open', about: 'open the console in a browser, if it runs in a terminal' },
       { flags: '--no-console', about: 'the API only, without the pages' },
       reports,
-      {
-        flags: '-c, --capacity <n>',
-        about: 'tasks at once; 4 if it is not given',
-        read: readWhole(1, 1_000_000),
-      },
+      ...capacity,
       ...onTasks,
     ],
     examples: [
@@ -100,6 +96,7 @@ export const tokens: CommandEntry = {
         {
           flags: '--scopes <scopes>',
           about: `what it allows: ${scopes.join(', ')}`,
+          words: scopes,
           read: (text, before) => readList(text, before, scopes),
         },
         { flags: '--client <name>', about: 'it submits for this client only, and sees its tasks only' },

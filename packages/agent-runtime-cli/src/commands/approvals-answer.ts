@@ -1,5 +1,6 @@
 import type { Verdict } from '@ku0/agent-runtime'
 import type { Call, Run } from '../call.ts'
+import { UsageError } from '../complain.ts'
 import { connect } from '../connect.ts'
 import { loadTaskTypes } from '../task-types.ts'
 
@@ -19,6 +20,8 @@ async function answer(call: Call, verdict: 'approve' | 'reject'): Promise<number
   const types =
     settings.server === undefined && value !== undefined ? await loadTaskTypes(settings) : undefined
   await using client = await connect(settings, { types })
+  if (!/^.+:\d+$/s.test(approvalId))
+    throw new UsageError(`${approvalId} is no id of a request: agent-runtime approvals lists them`)
   const said = {
     ...(by === undefined ? {} : { by }),
     ...(feedback === undefined ? {} : { feedback }),

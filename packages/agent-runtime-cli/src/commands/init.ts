@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { RuntimeError } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
+import { installCommand } from '../install-command.ts'
 import { filesOf } from '../new-project.ts'
 import { version } from '../version.ts'
 
@@ -25,7 +27,7 @@ export const run: Run = async ({ args: [given = '.'], print, outlet }) => {
     '',
     'Next:',
     ...(way === '' ? [] : [`  cd ${way}`]),
-    '  npm install',
+    `  ${installCommand(fileURLToPath(import.meta.url))}`,
     '  npm test',
     '  npx agent-runtime worker --watch &',
     `  npx agent-runtime submit greet '{"name":"Ada"}' --wait`,

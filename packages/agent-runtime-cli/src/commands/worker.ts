@@ -4,6 +4,7 @@ import type { TaskDefinition } from '@ku0/agent-runtime'
 import type { Call, Run } from '../call.ts'
 import { UsageError } from '../complain.ts'
 import { flagsOf } from '../flags.ts'
+import type { Settings } from '../settings/settings.ts'
 import { spawnSelf } from '../spawn.ts'
 import { requireTaskTypes } from '../task-types.ts'
 import { openReadiness } from '../worker/readiness.ts'
@@ -26,7 +27,7 @@ export const run: Run = async (call) => {
   const settings = await call.settings(module === undefined ? {} : { tasks: module })
   const load = async (how?: { readonly anew: boolean }) => {
     const { definitions, file } = await requireTaskTypes(settings, 'worker', how)
-    return { file, tasks: chosen(definitions, settings.worker.types, file) }
+    return { file, tasks: chosen(definitions, settings, file) }
   }
   const loaded = await load()
   const folder = call.outlet.folder ?? process.cwd()
@@ -53,7 +54,7 @@ export const run: Run = async (call) => {
 /** The definitions of the types that were asked for. */
 function chosen(
   all: readonly TaskDefinition[],
-  types: readonly string[],
+  { worker: { types }, values }: Settings,
   file: string,
 ): readonly TaskDefinition[] {
   if (all.length === 0) throw new UsageError(`${file} exports no task type with a handler`)
@@ -62,8 +63,10 @@ function chosen(
   for (const type of types) {
     if (known.includes(type)) continue
     const meant = suggestionFor(type, known)
+    const { from, where } = values.find(({ name }) => name === 'worker.types') ?? {}
+    const origin = from === 'environment' || from === 'file' ? ` (named by ${where ?? from})` : ''
     throw new UsageError(
-      `${file} exports no task type ${type}${meant === undefined ? `; it exports ${known.join(', ')}` : `, did you mean ${meant}?`}`,
+      `${file} exports no task type ${type}${origin}${meant === undefined ? `; it exports ${known.join(', ')}` : `, did you mean ${meant}?`}`,
     )
   }
   return all.filter(({ type }) => types.includes(type))

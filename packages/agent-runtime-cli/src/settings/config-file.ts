@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describeError, RuntimeError } from '@ku0/agent-runtime-core'
+import { RuntimeError } from '@ku0/agent-runtime-core'
+import { whyNotLoaded } from '../why-not-loaded.ts'
 import type { CliConfig } from './define-config.ts'
 
 const names = ['ts', 'mts', 'js', 'mjs'].map((ending) => `agent-runtime.config.${ending}`)
@@ -25,7 +26,7 @@ export async function loadConfig(file: string): Promise<CliConfig> {
   try {
     module = (await import(pathToFileURL(file).href)) as typeof module
   } catch (error) {
-    throw new RuntimeError('invalid_config', `${file} could not be loaded: ${describeError(error).message}`, {
+    throw new RuntimeError('invalid_config', `${file} could not be loaded: ${whyNotLoaded(error)}`, {
       cause: error,
     })
   }

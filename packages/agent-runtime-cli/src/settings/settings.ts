@@ -55,6 +55,8 @@ interface Known {
   readonly name: string
   readonly variable?: string
   readonly flag?: string
+  /** Another name of the flag. */
+  readonly also?: string
   readonly fallback?: unknown
   /** How a variable's text is read; as it is by default. */
   readonly read?: (text: string) => unknown
@@ -77,7 +79,13 @@ const known: readonly Known[] = [
   { name: 'worker.mode', variable: 'TASK_WORKER_MODE', flag: 'mode', fallback: 'daemon' },
   { name: 'worker.types', variable: 'TASK_TYPE_FILTER', flag: 'types', fallback: ['*'], read: wordsOf },
   { name: 'worker.lanes', variable: 'TASK_LANE_FILTER', flag: 'lanes', fallback: lanes, read: wordsOf },
-  { name: 'worker.capacity', variable: 'TASK_WORKER_CAPACITY', flag: 'capacity', read: Number },
+  {
+    name: 'worker.capacity',
+    variable: 'TASK_WORKER_CAPACITY',
+    flag: 'capacity',
+    also: 'concurrency',
+    read: Number,
+  },
   { name: 'worker.maxJobs', variable: 'TASK_WORKER_MAX_JOBS', flag: 'maxJobs', fallback: 1, read: Number },
   { name: 'serve.port', variable: 'AGENT_RUNTIME_PORT', flag: 'port', read: Number },
   { name: 'serve.host', variable: 'AGENT_RUNTIME_HOST', flag: 'host', fallback: '127.0.0.1' },
@@ -112,10 +120,10 @@ export async function readSettings({ options, variables, folder }: Given): Promi
     assertVariables(nested(fromVariables), (name) => known.find((it) => it.name === name)?.variable ?? name)
   }
   const values: SettingValue[] = known.map((it): SettingValue => {
-    const { name, flag, variable, fallback } = it
-    const flagged = flag === undefined ? undefined : options[flag]
-    if (flagged !== undefined)
-      return { name, value: placed(name, flagged, folder), from: 'flag', where: dashed(flag as string) }
+    const { name, variable, fallback } = it
+    const flag = givenFlag(it, options)
+    if (flag !== undefined)
+      return { name, value: placed(name, options[flag], folder), from: 'flag', where: dashed(flag) }
     if (name in fromVariables)
       return {
         name,
@@ -151,6 +159,18 @@ export async function readSettings({ options, variables, folder }: Given): Promi
     file,
     values,
   }
+}
+
+/** The flag that gives a setting in this call. Throws where two names of it say different things. */
+function givenFlag({ flag, also }: Known, options: Given['options']): string | undefined {
+  const given = [flag, also].filter((name) => name !== undefined && options[name] !== undefined) as string[]
+  const [first, second] = given
+  if (first !== undefined && second !== undefined && options[first] !== options[second])
+    throw new RuntimeError(
+      'invalid_argument',
+      `${dashed(first)} and ${dashed(second)} are two names of one setting; give one of them`,
+    )
+  return first
 }
 
 function readVariables(variables: Given['variables']): Readonly<Record<string, unknown>> {

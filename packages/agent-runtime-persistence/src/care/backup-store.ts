@@ -206,7 +206,7 @@ function publish(partial: string, path: string): void {
 function notGood(source: string, { faults: [first], faultCount, lastGood }: Verification): StoreError {
   return new StoreError(
     'store_corrupt',
-    `${source} is damaged, and its copy would be too: ${first?.where ?? ''} should be ${first?.expected ?? ''} and is ${first?.actual ?? ''}${faultCount > 1 ? `, and ${faultCount - 1} more faults` : ''}; run verify to list the faults; the last good commit is ${lastGood.commit}`,
+    `${source} is damaged, and its copy would be too: ${first?.where ?? ''}: expected ${first?.expected ?? ''}, found ${first?.actual ?? ''}${faultCount > 1 ? `, and ${faultCount - 1} more faults` : ''}; run verify to list the faults; the last good commit is ${lastGood.commit}`,
     { details: { faultCount, lastGood } },
   )
 }
