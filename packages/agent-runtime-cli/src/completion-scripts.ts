@@ -128,7 +128,7 @@ function fishScript(): string {
   const line = (when: string, what: string, about: string) =>
     `complete -c agent-runtime -n '${when}' ${what} -d ${quoted(about)}`
   const optionLine = (when: string, option: OptionEntry) => {
-    const [short] = flagsIn(option).filter((flag) => !flag.startsWith('--'))
+    const short = flagsIn(option).find((flag) => !flag.startsWith('--'))
     const known = wordsOf(option)
     const value = known.length > 0 ? ` -x -a '${known.join(' ')}'` : takesValue(option) ? ' -r' : ''
     const name = `${short === undefined ? '' : `-s ${short.slice(1)} `}-l ${longOf(option.flags).slice(2)}`

@@ -59,15 +59,19 @@ function read(args: readonly string[], outlet: Outlet): Asked | number {
 
 /** The parser's complaint in the words of this program, on one line. */
 function wordsOf(message: string): string {
-  return message
-    .replace(/^error: /, '')
-    .replace(/\n?\(Did you mean (?:one of )?(.*)\?\)$/, ', did you mean $1?')
-    .replaceAll(/\s*\n\s*/g, ' ')
-    .replace(/[.]$/, '')
-    .replace(/^unknown command '([a-z-]+)'$/, (all, name: string) => {
-      const meant = familiarCommands.get(name)
-      return meant === undefined ? all : `${all}, did you mean ${meant}?`
-    })
+  return (
+    message
+      .replace(/^error: /, '')
+      .replace(/\n?\(Did you mean (?:one of )?(.*)\?\)$/, ', did you mean $1?')
+      .replaceAll(/\s*\n\s*/g, ' ')
+      .replace(/[.]$/, '')
+      .replace(/ is invalid\. (?:allowed|Allowed choices are):? /, ' is invalid; allowed: ')
+      // A word that is known elsewhere is no typing error, whatever it resembles.
+      .replace(/^(unknown command '([a-z-]+)').*/, (all, unknown: string, name: string) => {
+        const meant = familiarCommands.get(name)
+        return meant === undefined ? all : `${unknown}, did you mean ${meant}?`
+      })
+  )
 }
 
 /**

@@ -14,7 +14,7 @@ import { verifyStore } from '@ku0/agent-runtime-persistence'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { cliExitCodes } from '../src/index.ts'
-import { edit, run, storeOf } from './stores-and-shells.ts'
+import { edit, run, runIn, storeOf } from './stores-and-shells.ts'
 
 describe('agent-runtime verify', () => {
   test('a check of a sound store says so, and exits with 0', async () => {
@@ -68,6 +68,23 @@ describe('agent-runtime verify', () => {
     expect(out).toContain(String.raw`\u001b[2J\u000a`)
     expect(out).not.toContain('\u001b')
   })
+})
+
+test('a command that reads a whole store says so at a terminal before it begins', async () => {
+  const path = await storeOf(1)
+  const tasks = join(import.meta.dirname, 'project/tasks.ts')
+  const calls = [
+    ['verify', path],
+    ['backup', path, `${path}.copy`],
+    ['deploy-check', '--store', path, '--tasks', tasks],
+    ['cancel', '--state', 'queued', '--store', path],
+  ]
+  for (const args of calls)
+    expect((await runIn({ isTerminal: true }, ...args)).err).toMatch(
+      /^(?:reads|copies|replays|counts) [^\n]*\n$/,
+    )
+  expect((await run('verify', path)).err).toBe('')
+  expect((await runIn({ isTerminal: true }, 'verify', path, '--json')).err).toBe('')
 })
 
 test('a file that verify itself cannot read is not one to verify', async () => {
@@ -172,6 +189,24 @@ describe('the errors of a command (docs/reliability.md G12)', () => {
       ['tasks'],
       2,
       /^agent-runtime: unknown command 'tasks', did you mean list\? See agent-runtime --help\n$/,
+    ],
+    [
+      'one of another program that resembles one of this',
+      ['run'],
+      2,
+      /^agent-runtime: unknown command 'run', did you mean worker\? See agent-runtime --help\n$/,
+    ],
+    [
+      'a word that is none of a few',
+      ['worker', '--mode', 'demon'],
+      2,
+      /argument 'demon' is invalid; allowed: daemon, job, hybrid; see agent-runtime worker --help\n$/,
+    ],
+    [
+      'a state that is none',
+      ['list', '--state', 'faild'],
+      2,
+      /argument 'faild' is invalid; allowed: queued, .*, rejected; did you mean failed instead of faild\? See/,
     ],
     [
       'no file',

@@ -20,20 +20,18 @@ const cases: readonly (readonly [typed: string, some: readonly string[], isAll?:
   ['agent-runtime schedules p', ['put', 'pause'], true],
 ]
 
-/** Runs a program in a shell with the completion script, a case a call. */
+/** The words that a shell offers with the completion script, as far as a case asks for them, case by case. */
 function offered(shell: string, script: string, program: (typed: string, file: string) => string) {
   const file = join(scratchFolder(), '_agent-runtime')
   writeFileSync(file, script)
-  for (const [typed, some, isAll = false] of cases) {
+  return cases.map(([typed, some, isAll = false]) => {
     const { status, stdout, stderr } = spawnSync(shell, ['-c', program(typed, file)], { encoding: 'utf8' })
-    const words = [...new Set(stdout.split('\n').map((line) => line.split('\t')[0] ?? ''))].filter(
-      (word) => word !== '',
-    )
-    expect([typed, status, stderr]).toEqual([typed, 0, ''])
-    const right = isAll ? words.toSorted() : words.filter((word) => some.includes(word)).toSorted()
-    expect([typed, right]).toEqual([typed, some.toSorted()])
-  }
+    const words = [...new Set(stdout.split('\n').map((line) => line.split('\t')[0] ?? ''))]
+    const seen = words.filter((word) => word !== '' && (isAll || some.includes(word)))
+    return { typed, status, stderr, seen: seen.toSorted() }
+  })
 }
+const right = cases.map(([typed, some]) => ({ typed, status: 0, stderr: '', seen: some.toSorted() }))
 
 /** The words of a command line; the last may be empty. */
 const quotedWords = (typed: string) =>
@@ -46,19 +44,20 @@ const isThere = (shell: string) => spawnSync(shell, ['--version']).status === 0
 describe('a shell completes agent-runtime by its script', () => {
   test.skipIf(!isThere('bash'))('bash', async () => {
     const { out } = await runIn({}, 'completion', 'bash')
-    offered(
+    const seen = offered(
       'bash',
       out,
       (typed, file) => `source '${file}'
 COMP_WORDS=(${quotedWords(typed)}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
 _agent_runtime; printf '%s\\n' "\${COMPREPLY[@]}"`,
     )
+    expect(seen).toEqual(right)
   })
 
   // The first call loads the file from the fpath, and has to complete something at once.
   test.skipIf(!isThere('zsh'))('zsh', async () => {
     const { out } = await runIn({}, 'completion', 'zsh')
-    offered(
+    const seen = offered(
       'zsh',
       out,
       (typed, file) => `fpath=('${join(file, '..')}' $fpath)
@@ -71,10 +70,12 @@ autoload -Uz _agent-runtime
 words=(${quotedWords(typed)}); CURRENT=\${#words}
 _agent-runtime`,
     )
+    expect(seen).toEqual(right)
   })
 
   test.skipIf(!isThere('fish'))('fish', async () => {
     const { out } = await runIn({}, 'completion', 'fish')
-    offered('fish', out, (typed, file) => `source '${file}'; complete -C '${typed}'`)
+    const seen = offered('fish', out, (typed, file) => `source '${file}'; complete -C '${typed}'`)
+    expect(seen).toEqual(right)
   })
 })

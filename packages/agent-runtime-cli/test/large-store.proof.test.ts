@@ -46,6 +46,19 @@ const looks = [
   'approvals',
   'budgets',
   'schedules',
+  'output TASK',
+  'pipelines',
+  'approvals trail TASK',
+  'budgets show TASK',
+  'credits ledger nobody',
+  'prune --completed 1d',
+  'retry --state failed',
+  'cancel --type nobody',
+  'pause --type nobody',
+  'resume --type nobody',
+  'signal TASK go 1',
+  'doctor',
+  'check',
 ]
 
 test.each(looks)('agent-runtime %s answers within 300 ms on a store with 100 000 tasks', async (command) => {
@@ -55,7 +68,8 @@ test.each(looks)('agent-runtime %s answers within 300 ms on a store with 100 000
   for (let turn = 0; turn < 12 && !took.some((ms) => ms < 300); turn++) {
     const ms = await scaledMs(async () => {
       const { code, err } = await runIn({ folder }, ...args, '--store', store)
-      expect([command, code, err]).toEqual([command, 0, expect.any(String)])
+      // No worker runs these tasks, which is what check is for.
+      expect([command, code, err]).toEqual([command, command === 'check' ? 1 : 0, expect.any(String)])
     })
     if (turn > 0) took.push(ms)
   }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRuntime, definePipeline, defineSupervisor, defineTask, type Runtime } from '@ku0/agent-runtime'
@@ -239,6 +239,24 @@ describe('commands that act', () => {
     const failed = await agent('submit', 'fail', '"bad"', '--wait')
     expect([failed.code, failed.out]).toEqual([1, ''])
     expect(failed.err).toMatch(/bad/)
+  })
+
+  test('a refused submission has its id on standard output, and the reason beside it', async () => {
+    const path = join(folder, 'refuses.db')
+    writeFileSync(
+      join(folder, 'refuses.config.ts'),
+      `export default { store: ${JSON.stringify(path)}, config: { batchBackpressureThreshold: 1 } }`,
+    )
+    const submit = ['submit', 'work', '1', '--lane', 'batch', '--config', 'refuses.config.ts']
+    expect((await runIn({ folder }, ...submit)).code).toBe(0)
+    const refused = await runIn({ folder }, ...submit)
+    expect(refused).toEqual({
+      code: 1,
+      out: expect.stringMatching(/^[\w-]{36}\n$/) as string,
+      err: expect.stringMatching(/^refused \(backpressure\): [^\n]*\n$/) as string,
+    })
+    const asJson = await runIn({ folder }, ...submit, '--json')
+    expect([JSON.parse(asJson.out), asJson.err]).toMatchObject([{ accepted: false }, ''])
   })
 
   test('submit reads its input from standard input and from a file', async () => {

@@ -162,3 +162,57 @@ test(
     expect(most).toBeLessThanOrEqual(2)
   },
 )
+
+test(
+  'the jobs of a hybrid worker on a server have its token, and no list of processes shows it',
+  slow,
+  async () => {
+    const folder = scratchFolder()
+    const agent = (...args: string[]) => runIn({ folder, variables: quiet }, ...args)
+    const scopes = ['--scopes', 'read,submit,work', '--store', 'it.db']
+    const token = (await agent('token', 'create', 'worker', ...scopes)).out.trim()
+    const [serves, works] = [new AbortController(), new AbortController()]
+    const ready = Promise.withResolvers<string>()
+    const serving = runCommand(
+      ['serve', '--store', 'it.db', '--port', '0', '--json'],
+      {
+        folder,
+        variables: quiet,
+        out: (text) => ready.resolve((JSON.parse(text) as { readonly url: string }).url),
+        err: () => undefined,
+      },
+      serves.signal,
+    )
+    const url = await ready.promise
+    const started: string[] = []
+    const spawn: Outlet['spawn'] = (args, { heard, env = {} }) => {
+      started.push(args.join(' '))
+      const ended = runIn({ folder, variables: { ...quiet, ...env } }, ...args).then(({ code, out }) => {
+        for (const line of out.trim().split('\n')) heard?.(line)
+        return code
+      })
+      return { ended, stop: () => undefined }
+    }
+    const worker = runIn(
+      { folder, variables: quiet, spawn, signal: works.signal },
+      'worker',
+      tasks,
+      '--mode',
+      'hybrid',
+      '--store',
+      url,
+      '--token',
+      token,
+    )
+    const onServer = ['--server', url, '--token', token]
+    const taskId = (await agent('submit', 'digest', '21', '--lane', 'batch', ...onServer)).out.trim()
+    const result = await agent('result', taskId, '--wait', '--timeout', '60s', ...onServer)
+    works.abort()
+    expect(await worker).toMatchObject({ code: 0 })
+    serves.abort()
+    expect(await serving).toBe(0)
+    expect(result).toMatchObject({ code: 0, out: '42\n' })
+    expect(started.join('\n')).toContain(url)
+    expect(started.join('\n')).not.toContain(token)
+  },
+)

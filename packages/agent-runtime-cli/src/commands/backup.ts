@@ -1,7 +1,7 @@
 import { backupStore } from '@ku0/agent-runtime-persistence'
 import { cliExitCodes } from '../exit-codes.ts'
 import type { Run } from '../call.ts'
-import { storeUrl } from '../store-argument.ts'
+import { shownUrl, storeUrl } from '../store-argument.ts'
 import { count, dated, size } from '../screen/words.ts'
 
 export const run: Run = async (call) => {
@@ -10,6 +10,7 @@ export const run: Run = async (call) => {
     print,
     signal,
   } = call
+  print.patience(`copies ${shownUrl(store)}, and verifies the copy`)
   const report = await backupStore(storeUrl(store), target, { signal })
   const { path, bytes, commit, at, tasks, events } = report
   print.answer(report, () => [

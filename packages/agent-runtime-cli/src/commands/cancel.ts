@@ -26,6 +26,7 @@ export const run: Run = async ({ args, options, print, settings }) => {
     }
     return hasMissed ? cliExitCodes.failed : cliExitCodes.ok
   }
+  print.patience('counts the tasks')
   const { found } = await client.cancelMany(filter, { expect: 0 })
   if (!yes || found === 0) {
     print.answer({ found, canceled: 0, refused: false }, () => [

@@ -13,6 +13,7 @@ export const run: Run = async (call) => {
   const { definitions: tasks, file } = await requireTaskTypes(settings, 'deploy-check')
   await assertThere(settings)
   const { store, config } = settings
+  call.print.patience('replays every unfinished task')
   const { checkDeploy } = await import('@ku0/agent-runtime')
   const report = await checkDeploy({
     store,

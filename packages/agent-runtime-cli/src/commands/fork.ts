@@ -1,6 +1,7 @@
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
+import { printReceipt } from '../screen/receipt.ts'
 
 interface Options {
   readonly from?: string
@@ -13,8 +14,6 @@ export const run: Run = async ({ args: [taskId = ''], options, print, settings }
   const { from, edit, key, id } = options as Options
   await using client = await connect(await settings())
   const receipt = await client.fork(taskId, { fromStep: from, edits: edit, idempotencyKey: key, taskId: id })
-  print.answer({ forkOf: taskId, ...receipt }, () => [
-    receipt.accepted ? receipt.taskId : `refused (${receipt.reason}): ${receipt.message}`,
-  ])
+  printReceipt(print, receipt, { forkOf: taskId })
   return receipt.accepted ? cliExitCodes.ok : cliExitCodes.failed
 }

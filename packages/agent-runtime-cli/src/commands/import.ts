@@ -5,6 +5,7 @@ import { shownUrl, storeUrl } from '../store-argument.ts'
 import { count, dated } from '../screen/words.ts'
 
 export const run: Run = async ({ args: [file = '', store = ''], print, signal }) => {
+  print.patience(`copies ${file}, and verifies the copy`)
   const report = await importStore(storeUrl(file), store, { signal })
   const { commit, at, tasks, events } = report
   print.answer(report, () => [

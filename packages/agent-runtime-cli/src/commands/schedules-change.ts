@@ -1,6 +1,7 @@
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
+import { printReceipt } from '../screen/receipt.ts'
 import { scheduleTable } from '../screen/schedules.ts'
 import { RuntimeError } from '@ku0/agent-runtime-core'
 
@@ -20,9 +21,7 @@ export const changes: Readonly<Record<'pause' | 'resume' | 'trigger' | 'remove',
   trigger: async ({ args: [name = ''], print, settings }) => {
     await using client = await connect(await settings())
     const receipt = await client.schedules.trigger(name)
-    print.answer(receipt, () => [
-      receipt.accepted ? receipt.taskId : `refused (${receipt.reason}): ${receipt.message}`,
-    ])
+    printReceipt(print, receipt)
     return receipt.accepted ? cliExitCodes.ok : cliExitCodes.failed
   },
   remove: async ({ args: [name = ''], print, settings }) => {

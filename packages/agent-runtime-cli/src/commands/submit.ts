@@ -7,6 +7,7 @@ import { noteWaits } from '../follow-waits.ts'
 import { writeOutput } from '../follow-output.ts'
 import { readInput } from '../read-input.ts'
 import { shown } from '../screen/json.ts'
+import { printReceipt } from '../screen/receipt.ts'
 import { typesFor } from '../task-types.ts'
 import type { Connection } from '../remote.ts'
 
@@ -40,7 +41,7 @@ export const run: Run = async (call) => {
   const isAwaited = options.wait === true || options.follow === true
   if (!receipt.accepted) {
     if (isAwaited && print.isJson) return await complainOf(client, receipt.taskId)
-    print.answer(receipt, () => [`refused (${receipt.reason}): ${receipt.message}`, receipt.taskId])
+    printReceipt(print, receipt)
     return cliExitCodes.failed
   }
   if (!isAwaited) {

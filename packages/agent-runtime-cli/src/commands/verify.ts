@@ -1,6 +1,7 @@
 import { verifyStore } from '@ku0/agent-runtime-persistence'
 import { cliExitCodes } from '../exit-codes.ts'
 import type { Run } from '../call.ts'
+import { shownUrl } from '../store-argument.ts'
 import { storeOf } from '../store-of.ts'
 import { count, dated } from '../screen/words.ts'
 
@@ -8,7 +9,8 @@ export const run: Run = async (call) => {
   const { print, signal } = call
   const { maxFaults } = call.options as { readonly maxFaults?: number }
   const url = await storeOf(call)
-  const store = call.args[0] ?? url
+  const store = shownUrl(call.args[0] ?? url)
+  print.patience(`reads all of ${store}`)
   const report = await verifyStore(url, { ...(maxFaults === undefined ? {} : { maxFaults }), signal })
   const { ok, tasks, events, commits, faults, faultCount, lastGood, anchored } = report
   const end = lastGood.at === null ? 'none' : `${count(lastGood.commit)} of ${dated(lastGood.at)}`

@@ -49,6 +49,11 @@ export class Printer {
     if (!this.isJson) this.#outlet.err(`${plain(text)}\n`)
   }
 
+  /** Says at once what takes long, to a person who waits for it at a terminal. */
+  patience(text: string): void {
+    if (this.#outlet.isTerminal === true) this.note(text)
+  }
+
   /** Takes the place of what the terminal shows; elsewhere it follows. */
   screen(report: unknown, lines: () => readonly Line[]): void {
     if (!this.isJson && this.#outlet.isTerminal) this.#outlet.out('\u001b[H\u001b[2J')

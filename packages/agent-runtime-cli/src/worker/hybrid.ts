@@ -29,8 +29,10 @@ export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCa
   using _ = tellStuck(call, runtime)
   const { spawn = spawnSelf } = call.outlet
   const { config } = call.options as { readonly config?: string }
+  const env: Readonly<Record<string, string>> =
+    settings.token === undefined ? {} : { AGENT_RUNTIME_TOKEN: settings.token }
   const processes = processJobs({
-    spawn,
+    spawn: (args, options) => spawn(args, { ...options, env }),
     args: (task) => [
       'worker',
       file,
