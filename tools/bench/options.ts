@@ -18,7 +18,7 @@ export const help = `Measures this runtime beside other systems and raw limits, 
                  systems choose systems, texts that name workloads choose workloads.
   --rounds N     How often each workload is run at most. Default 3, and 1 with --quick.
   --quick        Small sizes: shows in a few minutes that everything works. Its figures say little.
-  --minutes N    No run starts later than that. Default 37, so that all is over within 40 minutes.
+  --minutes N    No run starts later than that. Default 45, so that all is over within 50 minutes.
   --out FOLDER   Where performance.md, performance.json and the plots go. Default docs, or tools/bench/.results
                  with --only or --quick.
   --list         Prints the names of systems and workloads.
@@ -38,7 +38,7 @@ export function parseOptions(
         only: { type: 'string', multiple: true, default: [] },
         rounds: { type: 'string' },
         quick: { type: 'boolean', default: false },
-        minutes: { type: 'string', default: '37' },
+        minutes: { type: 'string', default: '45' },
         out: { type: 'string' },
         list: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },

@@ -31,7 +31,7 @@ function head({ command, day, minutes, machine, load, results, systems }: Findin
   return [
     '# Performance',
     '',
-    `This page compares the runtime with ${peers === 0 ? 'raw limits' : 'other systems and with raw limits'} on one machine. \`npx -y pnpm@12.21.0 bench\` measures everything and writes this page within 40 minutes. The figures below were made by:`,
+    `This page compares the runtime with ${peers === 0 ? 'raw limits' : 'other systems and with raw limits'} on one machine. \`npx -y pnpm@12.21.0 bench\` measures everything and writes this page within 50 minutes. The figures below were made by:`,
     '',
     '```sh no-run',
     command,
@@ -60,6 +60,7 @@ function tablesOf({ results }: Findings): readonly Table[] {
     [...new Set(results.map(({ workload }) => workload))]
       .filter((id) => id.startsWith(start))
       .toSorted((a, b) => Number(/\d+/.exec(a)) - Number(/\d+/.exec(b)))
+  const replay = results.find(({ workload }) => workload === 'replay')?.figures ?? {}
   const growth = results.find(({ workload }) => workload === 'growth')?.figures ?? {}
   return [
     {
@@ -103,6 +104,27 @@ function tablesOf({ results }: Findings): readonly Table[] {
         { title: 'across two, p50', workload: 'pick-up-across', figure: 'p50Ms', unit: 'ms' },
         { title: 'p95', workload: 'pick-up-across', figure: 'p95Ms', unit: 'ms' },
       ],
+    },
+    {
+      title: 'Pick up a task beside 1 000 others',
+      text: 'The same time in one process while 1 000 other tasks run in it. Their handlers use the processor for at most 5 ms at a time and wait between, so that together they keep half a core busy.',
+      columns: [
+        { title: 'p50', workload: 'pick-up-busy', figure: 'p50Ms', unit: 'ms' },
+        { title: 'p95', workload: 'pick-up-busy', figure: 'p95Ms', unit: 'ms' },
+        { title: 'p99', workload: 'pick-up-busy', figure: 'p99Ms', unit: 'ms' },
+      ],
+    },
+    {
+      title: 'An hour of requests in a minute',
+      text: `${count(replay['requests'] ?? 0)} requests to a language model come ${replay['isRecorded'] === 1 ? 'as a service recorded them, sixty times as fast,' : 'in rushes, as they were drawn,'} for four workers that run 16 tasks each. A handler waits 10 ms for each token that was generated, so the workers are busy for two thirds of the time. Three of ten requests are interactive, five normal and two batch; the others have priorities for that. The wait of a task from the time when it was due to the start of its handler:`,
+      columns: (['interactive', 'normal', 'batch'] as const).flatMap((lane) =>
+        ([50, 95, 99] as const).map((part) => ({
+          title: `${lane} p${part}`,
+          workload: 'replay',
+          figure: `${lane}P${part}Ms`,
+          unit: 'ms' as const,
+        })),
+      ),
     },
     {
       title: 'Start, and recover from a kill',

@@ -18,6 +18,8 @@ export interface System {
   readonly settings: string
   /** Whether it has durable steps. */
   readonly steps: boolean
+  /** Whether its tasks have lanes or priorities. */
+  readonly lanes?: boolean
   /** How many tasks one call for many takes; absent: there is no such call. */
   readonly batch?: number
   /** Why recovery is not run: what its documentation says instead. */
@@ -62,7 +64,9 @@ const own = (
 })
 
 export const systems: readonly System[] = [
-  own('ku0', 'this runtime', 'SQLite, durability full, built packages, capacity 500', packed, 'full'),
+  own('ku0', 'this runtime', 'SQLite, durability full, built packages, capacity 500', packed, 'full', {
+    lanes: true,
+  }),
   own('ku0-24', 'this runtime, Node 24', 'the same on Node 24', packed, 'full', { node: '24' }),
   own('ku0-sources', 'this runtime, sources', 'the same from its TypeScript sources', sources, 'full'),
   own(
@@ -78,9 +82,7 @@ export const systems: readonly System[] = [
     'PostgreSQL, built packages, capacity 500',
     packed,
     'postgres',
-    {
-      server: 'postgres',
-    },
+    { server: 'postgres', lanes: true },
   ),
   own(
     'ku0-postgres-sources',
@@ -98,6 +100,7 @@ export const systems: readonly System[] = [
     package: 'graphile-worker',
     settings: 'PostgreSQL, concurrency 24, local queue of 500, completions batched without a delay',
     steps: false,
+    lanes: true,
     batch: 1_000,
     recovery: 'locked for 4 hours by its documentation',
     load: () => from('./peers/graphile-worker.ts', 'graphileWorker'),
@@ -122,6 +125,7 @@ export const systems: readonly System[] = [
     package: 'bullmq',
     settings: 'Redis with appendfsync always, concurrency 200, locks of 5 s',
     steps: false,
+    lanes: true,
     batch: 1_000,
     load: () => from('./peers/bullmq.ts', 'bullmq'),
   },

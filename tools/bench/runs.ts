@@ -74,8 +74,15 @@ export class Run {
     this.server = server === undefined ? undefined : new Processes(server.pid)
   }
 
+  /** A folder of the run's own. */
+  get folder(): string {
+    return this.place.folder
+  }
+
   begin(work: Role): RunProcess {
-    const limitMs = ('limitMs' in work ? work.limitMs : 90_000) + graceMs
+    // A replay lasts for as long as the requests come.
+    const longMs = work.role === 'replay' ? 60_000 : 0
+    const limitMs = ('limitMs' in work ? work.limitMs : 90_000) + longMs + graceMs
     const begun = new RunProcess(this.node, { system: this.system.id, place: this.place, work }, limitMs)
     this.started.push(begun)
     return begun

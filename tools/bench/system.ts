@@ -16,18 +16,23 @@ export interface Job {
   readonly ended?: (task: number) => void
 }
 
+/** Which tasks go first. */
+export type Lane = 'interactive' | 'normal' | 'batch'
+
 interface OpenOptions {
   readonly place: Place
   /** Absent for a process that submits and runs nothing. */
   readonly job?: Job
   /** How many tasks may run at once; absent: what the system is fastest with. */
   readonly atOnce?: number
+  /** How many workers the process has, each of which runs `atOnce` tasks; one by default. */
+  readonly workers?: number
 }
 
 /** One process's end of a system. */
 export interface Connection {
   /** Resolves when the task is stored as durably as the system promises. */
-  submit(task: number): Promise<unknown>
+  submit(task: number, lane?: Lane): Promise<unknown>
   /** Many tasks in one call, by the system's own call for that. */
   readonly submitMany?: (tasks: readonly number[]) => Promise<unknown>
   /** Starts to run tasks. Resolves when it has begun to look for them. */

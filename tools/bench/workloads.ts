@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { arrivals } from './arrivals.ts'
 import { clock, type Figures } from './run/messages.ts'
 import type { Run } from './runs.ts'
 import { median } from './statistics.ts'
@@ -19,6 +22,10 @@ export interface Sizes {
   readonly growth: readonly number[]
   readonly pickUps: number
   readonly starts: number
+  /** How many tasks run while others are picked up. */
+  readonly others: number
+  /** How much of the replayed minute is played. */
+  readonly replaySeconds: number
   /** How long the measured part of one process may take. */
   readonly limitMs: number
   readonly submitMs: number
@@ -33,6 +40,8 @@ export const whole: Sizes = {
   growth: [1_000, 10_000, 100_000, 1_000_000],
   pickUps: 200,
   starts: 5,
+  others: 1_000,
+  replaySeconds: 60,
   limitMs: 20_000,
   submitMs: 6_000,
 }
@@ -43,6 +52,8 @@ export const quick: Sizes = {
   growth: [1_000, 10_000],
   pickUps: 50,
   starts: 2,
+  others: 200,
+  replaySeconds: 5,
   limitMs: 10_000,
   submitMs: 1_500,
 }
@@ -75,6 +86,18 @@ export function workloads(sizes: Sizes): readonly Workload[] {
       leavesOut: ({ kind }) => (kind === 'limit' ? 'it does not wait' : undefined),
       run: (run) => acrossProcesses(run, sizes.pickUps, limitMs),
     },
+    {
+      id: 'pick-up-busy',
+      leavesOut: ({ kind }) => (kind === 'limit' ? 'it does not wait' : undefined),
+      rounds: 1,
+      run: (run) => run.measure({ role: 'among', others: sizes.others, count: sizes.pickUps, limitMs }),
+    },
+    {
+      id: 'replay',
+      leavesOut: ({ lanes }) => (lanes === true ? undefined : 'no priorities are set up for it'),
+      rounds: 1,
+      run: (run) => replayed(run, sizes.replaySeconds),
+    },
     { id: 'recovery', leavesOut: ({ recovery }) => recovery, run: (run) => recovered(run) },
     {
       id: 'start',
@@ -93,6 +116,21 @@ export function workloads(sizes: Sizes): readonly Workload[] {
       run: (run) => grown(run, sizes.growth, limitMs),
     },
   ]
+}
+
+/** Four workers of capacity 16 serve a minute of requests. */
+async function replayed(run: Run, seconds: number): Promise<Figures> {
+  const file = join(run.folder, 'requests.json')
+  const { isRecorded, requests } = arrivals(seconds)
+  writeFileSync(file, JSON.stringify(requests))
+  const figures = await run.measure({
+    role: 'replay',
+    requests: file,
+    workers: 4,
+    atOnce: 16,
+    limitMs: 30_000,
+  })
+  return { ...figures, requests: requests.length, isRecorded: Number(isRecorded) }
 }
 
 interface Drain {

@@ -1,4 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { arrivals } from '../bench/arrivals.ts'
 import { parseOptions } from '../bench/options.ts'
 import { count, renderPage } from '../bench/page.ts'
 import { planOf } from '../bench/plan.ts'
@@ -72,6 +76,34 @@ describe('the tests that run', () => {
   test('has other sizes when it has to be quick, and every system has a name of its own', () => {
     expect(workloads(quick).length).toBeLessThan(workloads(whole).length)
     expect(new Set(systems.map(({ id }) => id)).size).toBe(systems.length)
+  })
+})
+
+describe('the requests of a replay', () => {
+  test('come in the order of a recorded hour, sixty times as fast, and take as long as they took', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'trace-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'trace.csv')
+    const rows = ['2023-11-16 18:00:00.0,10,50', '2023-11-16 18:00:06.0,10,7', '2023-11-16 18:30:00.0,1,1']
+    writeFileSync(file, ['TIMESTAMP,ContextTokens,GeneratedTokens', ...rows].join('\n'))
+    expect(arrivals(10, file)).toEqual({
+      isRecorded: true,
+      requests: [
+        { afterMs: 0, lane: 'interactive', ms: 500 },
+        { afterMs: 100, lane: 'normal', ms: 70 },
+      ],
+    })
+  })
+
+  test('are drawn where nothing is recorded: the same ones each time, in all lanes', () => {
+    const { isRecorded, requests } = arrivals(60, 'nowhere.csv')
+    expect(isRecorded).toBe(false)
+    expect(requests).toEqual(arrivals(60, 'nowhere.csv').requests)
+    expect(requests.every(({ afterMs }, n) => afterMs >= (requests[n - 1]?.afterMs ?? 0))).toBe(true)
+    const parts = ['interactive', 'normal', 'batch'].map(
+      (lane) => requests.filter((it) => it.lane === lane).length / requests.length,
+    )
+    for (const [n, part] of [0.3, 0.5, 0.2].entries()) expect(parts[n]).toBeCloseTo(part, 2)
   })
 })
 

@@ -4,14 +4,17 @@ import { type Open } from '../system.ts'
 
 const logger = new Logger(() => () => undefined)
 
-/** Batches of 500 locked at once, completions sent together without a wait: the settings of its page on performance. */
-export const graphileWorker: Open = async ({ place, job, atOnce = 24 }) => {
+/** The lowest number goes first. */
+const priorities = { interactive: -10, normal: 0, batch: 10 }
+
+/** Batches of 500 locked at once, completions sent together without a wait: the settings of its page on performance. Several workers take one task at a time: a batch of one would hold back urgent tasks that others could run. */
+export const graphileWorker: Open = async ({ place, job, atOnce = 24, workers }) => {
   const preset = {
     worker: {
       connectionString: place.url,
       concurrentJobs: atOnce,
       maxPoolSize: 25,
-      localQueue: { size: 500 },
+      ...(workers === undefined ? { localQueue: { size: 500 } } : {}),
       completeJobBatchDelay: 0,
       failJobBatchDelay: 0,
       logger,
@@ -19,25 +22,25 @@ export const graphileWorker: Open = async ({ place, job, atOnce = 24 }) => {
   }
   const utils = await makeWorkerUtils({ preset })
   await utils.migrate()
-  let runner: Runner | undefined
+  let runners: readonly Runner[] = []
   return {
-    submit: (n) => utils.addJob('bench', { n }),
+    submit: (n, lane) =>
+      utils.addJob('bench', { n }, lane === undefined ? {} : { priority: priorities[lane] }),
     submitMany: (tasks) => utils.addJobs(tasks.map((n) => ({ identifier: 'bench', payload: { n } }))),
     start: async () => {
-      runner = await run({
-        preset,
-        noHandleSignals: true,
-        taskList: {
-          bench: async (payload) => {
-            const { n } = payload as { n: number }
-            await job?.run(n, 0)
-            job?.ended?.(n)
-          },
-        },
-      })
+      const bench = async (payload: unknown) => {
+        const { n } = payload as { n: number }
+        await job?.run(n, 0)
+        job?.ended?.(n)
+      }
+      runners = await Promise.all(
+        Array.from({ length: workers ?? 1 }, () =>
+          run({ preset, noHandleSignals: true, taskList: { bench } }),
+        ),
+      )
     },
     close: async () => {
-      await runner?.stop()
+      await Promise.all(runners.map((runner) => runner.stop()))
       await utils.release()
     },
   }

@@ -4,6 +4,7 @@
 import { systems } from '../registry.ts'
 import { drain, fill } from './drain.ts'
 import type { Assignment, Said } from './messages.ts'
+import { amongOthers, replay } from './latency.ts'
 import { pickUp, submitter, worker } from './pick-up.ts'
 import { begin, hang } from './recovery.ts'
 import { submit } from './submit.ts'
@@ -41,6 +42,10 @@ function run(seat: Seat) {
       return drain(seat, work)
     case 'pick-up':
       return pickUp(seat, work)
+    case 'replay':
+      return replay(seat, work)
+    case 'among':
+      return amongOthers(seat, work)
     case 'worker':
       return worker(seat)
     case 'submitter':

@@ -1,4 +1,4 @@
-import type { Place } from '../system.ts'
+import type { Lane, Place } from '../system.ts'
 
 /** What a process of a run is asked to do. */
 export type Role =
@@ -20,8 +20,25 @@ export type Role =
   | { readonly role: 'submitter'; readonly warmUp: number; readonly count: number; readonly limitMs: number }
   /** Begins so many tasks and never ends them. */
   | { readonly role: 'hang'; readonly count: number }
+  /** Submits the requests of a file when they are due, and runs them with so many workers of that capacity. */
+  | {
+      readonly role: 'replay'
+      readonly requests: string
+      readonly workers: number
+      readonly atOnce: number
+      readonly limitMs: number
+    }
+  /** Picks up so many tasks, one after the other, while so many others run. */
+  | { readonly role: 'among'; readonly others: number; readonly count: number; readonly limitMs: number }
   /** Runs tasks until so many have begun; it may have to submit them itself. */
   | { readonly role: 'begin'; readonly count: number; readonly submits: boolean; readonly limitMs: number }
+
+/** A task of a replay: when it comes, in which lane, and how long its handler waits. */
+export interface Request {
+  readonly afterMs: number
+  readonly lane: Lane
+  readonly ms: number
+}
 
 export interface Assignment {
   readonly system: string

@@ -14,7 +14,7 @@ interface Input {
 
 /** This runtime. `entry`: the module it is imported from, sources or a built package; `store`: a file, or the server of the run. */
 export function ku0(entry: string, store: 'full' | 'normal' | 'postgres'): Open {
-  return async ({ place, job, atOnce = 500 }) => {
+  return async ({ place, job, atOnce = 500, workers = 1 }) => {
     const { createRuntime, defineTask } = (await import(pathToFileURL(entry).href)) as typeof Runtime
     const task = defineTask({ type: 'bench', input: anything }, async (ctx, input) => {
       const { n } = input as Input
@@ -26,13 +26,17 @@ export function ku0(entry: string, store: 'full' | 'normal' | 'postgres'): Open 
         ? { store: place.url }
         : { store: `sqlite:${join(place.folder, 'ku0.db')}` as const, durability: store }),
       tasks: [task],
-      workers: job === undefined ? 0 : { count: 1, capacity: atOnce },
-      config: { queueDepthLimit: 2e6, batchBackpressureThreshold: 2e6, maxInFlightPerWorker: 500 },
+      workers: job === undefined ? 0 : { count: workers, capacity: atOnce },
+      config: {
+        queueDepthLimit: 2e6,
+        batchBackpressureThreshold: 2e6,
+        maxInFlightPerWorker: Math.max(500, atOnce),
+      },
       start: false,
       logger: false,
     })
     return {
-      submit: (n) => runtime.submit(task, { n }),
+      submit: (n, lane) => runtime.submit(task, { n }, lane === undefined ? {} : { lane }),
       submitMany: (tasks) => runtime.submitMany(tasks.map((n) => ({ task, input: { n } }))),
       start: () => runtime.start(),
       close: () => runtime.stop(),
