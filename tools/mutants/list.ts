@@ -1002,7 +1002,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       [
         '    counts.set(head.type, (counts.get(head.type) ?? 0) + count)',
-        '    counts.set(first.type, (counts.get(first.type) ?? 0) + count - 1)',
+        '    counts.set(head.type, (counts.get(head.type) ?? 0) + count - 1)',
       ],
     ],
     killedBy: coreTest('pipeline/stages', 'each event of its types once'),
