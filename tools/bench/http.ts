@@ -18,6 +18,7 @@ import { Processes } from './run/processes.ts'
 import { startRestate } from './servers/restate.ts'
 import { median } from './statistics.ts'
 import { nothing } from './system.ts'
+import { anyNumber, sourcesOf } from './sources.ts'
 
 /** A server that takes submissions. */
 interface Target {
@@ -44,12 +45,9 @@ else await measure()
 async function serveOwn(store: string, runs: boolean): Promise<void> {
   const { createRuntime, defineTask } = await sourcesOf<typeof Runtime>('agent-runtime')
   const { serve } = await sourcesOf<typeof Server>('agent-runtime-server')
-  const input = {
-    '~standard': { version: 1, vendor: 'bench', validate: (value: unknown) => ({ value: value as number }) },
-  } as const
   const runtime = await createRuntime({
     store,
-    tasks: [defineTask({ type: 'work', input }, () => null)],
+    tasks: [defineTask({ type: 'work', input: anyNumber }, () => null)],
     config: { queueDepthLimit: 10_000_000, batchBackpressureThreshold: 10_000_000 },
     workers: runs ? 1 : 0,
     logger: false,
@@ -68,11 +66,6 @@ async function serveForRestate(url: string): Promise<void> {
   const connection = await open({ place: { folder: '', url }, job: nothing })
   await connection.start()
   process.send?.({ url })
-}
-
-/** The sources of a package. */
-async function sourcesOf<Module>(name: string): Promise<Module> {
-  return (await import(new URL(`../../packages/${name}/src/index.ts`, import.meta.url).href)) as Module
 }
 
 async function measure(): Promise<void> {

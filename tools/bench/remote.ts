@@ -17,6 +17,7 @@ import type * as Persistence from '../../packages/agent-runtime-persistence/src/
 import type * as Server from '../../packages/agent-runtime-server/src/index.ts'
 import { Processes } from './run/processes.ts'
 import { median } from './statistics.ts'
+import { anyNumber, sourcesOf } from './sources.ts'
 
 type Asked =
   | { readonly ask: 'steps'; readonly tasks: number; readonly steps: number }
@@ -42,11 +43,6 @@ else if (role === 'worker') await beWorker(place)
 else if (role === 'idle') await beIdle(place, Number(more))
 else await measure()
 
-/** The sources of a package. */
-async function sourcesOf<Module>(name: string): Promise<Module> {
-  return (await import(new URL(`../../packages/${name}/src/index.ts`, import.meta.url).href)) as Module
-}
-
 function say(said: Said): void {
   process.send?.(said)
 }
@@ -63,17 +59,14 @@ async function beServer(path: string): Promise<void> {
 
 async function beWorker(store: string): Promise<void> {
   const { createRuntime, defineTask } = await sourcesOf<typeof Runtime>('agent-runtime')
-  const input = {
-    '~standard': { version: 1, vendor: 'bench', validate: (value: unknown) => ({ value: value as number }) },
-  } as const
   let onStart: (() => void) | undefined
   const runtime = await createRuntime({
     store,
     tasks: [
-      defineTask({ type: 'steps', input }, async (ctx, steps) => {
+      defineTask({ type: 'steps', input: anyNumber }, async (ctx, steps) => {
         for (let n = 0; n < Number(steps); n += 1) await ctx.step(`step ${n}`, () => n)
       }),
-      defineTask({ type: 'start', input }, () => {
+      defineTask({ type: 'start', input: anyNumber }, () => {
         onStart?.()
       }),
     ],
@@ -117,13 +110,10 @@ async function beWorker(store: string): Promise<void> {
 /** So many lines in this process, each with a runtime of its own that waits for work. */
 async function beIdle(store: string, lines: number): Promise<void> {
   const { createWorker, defineTask } = await sourcesOf<typeof Runtime>('agent-runtime')
-  const input = {
-    '~standard': { version: 1, vendor: 'bench', validate: (value: unknown) => ({ value: value as number }) },
-  } as const
   for (let n = 0; n < lines; n += 1)
     await createWorker({
       store,
-      tasks: [defineTask({ type: 'idle', input }, () => null)],
+      tasks: [defineTask({ type: 'idle', input: anyNumber }, () => null)],
       logger: false,
       telemetry: false,
     })

@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util'
 import type * as Runtime from '../../packages/agent-runtime/src/index.ts'
 import type * as Server from '../../packages/agent-runtime-server/src/index.ts'
 import { Processes } from './run/processes.ts'
+import { anyNumber, sourcesOf } from './sources.ts'
 
 type Asked =
   | { readonly ask: 'idle'; readonly streams: number }
@@ -35,11 +36,6 @@ if (role === 'server') await beServer(place)
 else if (role === 'readers') beReaders(place)
 else await measure()
 
-/** The sources of a package. */
-async function sourcesOf<Module>(name: string): Promise<Module> {
-  return (await import(new URL(`../../packages/${name}/src/index.ts`, import.meta.url).href)) as Module
-}
-
 function say(it: Said): void {
   process.send?.(it)
 }
@@ -47,14 +43,11 @@ function say(it: Said): void {
 async function beServer(store: string): Promise<void> {
   const { createRuntime, defineTask } = await sourcesOf<typeof Runtime>('agent-runtime')
   const { serve } = await sourcesOf<typeof Server>('agent-runtime-server')
-  const input = {
-    '~standard': { version: 1, vendor: 'bench', validate: (value: unknown) => ({ value: value as number }) },
-  } as const
   const runtime = await createRuntime({
     store,
     tasks: [
-      defineTask({ type: 'wait', input }, async (ctx) => ctx.waitForSignal('go')),
-      defineTask({ type: 'speak', input }, async (ctx, count) => {
+      defineTask({ type: 'wait', input: anyNumber }, async (ctx) => ctx.waitForSignal('go')),
+      defineTask({ type: 'speak', input: anyNumber }, async (ctx, count) => {
         await ctx.waitForSignal('go')
         for (let n = 1; n <= Number(count); n += 1) await ctx.emit({ n, text: 'a word of a model' })
       }),

@@ -6,20 +6,23 @@ import { runIn, scratchFolder } from './stores-and-shells.ts'
 
 const minutes = 60_000
 
-test('check and doctor name the settings of a type that two workers know differently', async () => {
-  const store = join(scratchFolder(), 'it.db')
-  const quiet = {
+function quiet(store: string) {
+  return {
     store: `sqlite:${store}`,
     thread: false,
     strict: false,
     logger: false,
     telemetry: false,
   } as const
+}
+
+test('check and doctor name the settings of a type that two workers know differently', async () => {
+  const store = join(scratchFolder(), 'it.db')
   const typed = (timeoutMs: number) => [
     defineTask({ type: 'digest', input: z.null(), timeoutMs }, () => null),
   ]
-  await using one = await createRuntime({ ...quiet, tasks: typed(1_000) })
-  await using two = await createRuntime({ ...quiet, tasks: typed(2_000) })
+  await using one = await createRuntime({ ...quiet(store), tasks: typed(1_000) })
+  await using two = await createRuntime({ ...quiet(store), tasks: typed(2_000) })
   const { code, out } = await runIn({}, 'check', '--store', store)
   expect([one.info.kind, two.info.kind, code]).toEqual(['sqlite', 'sqlite', 1])
   expect(out).toMatch(
@@ -33,16 +36,8 @@ test('check and doctor name the settings of a type that two workers know differe
 
 test('check, stats and doctor name the settings of the store in which processes differ; looking changes none', async () => {
   const store = join(scratchFolder(), 'it.db')
-  const quiet = {
-    store: `sqlite:${store}`,
-    thread: false,
-    strict: false,
-    logger: false,
-    telemetry: false,
-    tasks: [],
-  } as const
-  await using one = await createRuntime({ ...quiet, config: { queueDepthLimit: 900 } })
-  await using two = await createRuntime({ ...quiet, config: { queueDepthLimit: 800 } })
+  await using one = await createRuntime({ ...quiet(store), tasks: [], config: { queueDepthLimit: 900 } })
+  await using two = await createRuntime({ ...quiet(store), tasks: [], config: { queueDepthLimit: 800 } })
   const { code, out } = await runIn({}, 'check', '--store', store)
   expect([one.info.kind, two.info.kind, code]).toEqual(['sqlite', 'sqlite', 1])
   const said = `processes have different settings: queueDepthLimit is 800 in force, and 900 for process ${process.pid} on`

@@ -15,7 +15,7 @@ test('a new project is installed from where this program was installed from', ()
       join(modules, '.package-lock.json'),
       JSON.stringify({ packages: { 'node_modules/@ku0/agent-runtime-cli': { resolved } } }),
     )
-  installed('https://registry.example/agent-runtime-cli-0.1.0.tgz')
+  installed('https://packages.example/agent-runtime-cli-0.1.0.tgz')
   expect(installCommand(program)).toBe('npm install')
   installed('file:../packed/ku0-agent-runtime-cli-0.1.0.tgz')
   expect(installCommand(program)).toBe(`npm install ${join(folder, 'packed')}/*.tgz`)

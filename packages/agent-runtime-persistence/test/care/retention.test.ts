@@ -32,16 +32,20 @@ async function prune(scene: Scene): Promise<number> {
   return pruned
 }
 
-/** Rounds of tasks that end at once, two minutes apart; after each, what is old enough is deleted. One task fails in each round, and stays. */
-async function rounds(path: string, count: number, tasks: number): Promise<number> {
-  const environment = { ...createVirtualEnvironment('retention'), digest: nodeDigest }
+async function sceneAt(path: string, seed: string) {
+  const environment = { ...createVirtualEnvironment(seed), digest: nodeDigest }
   const store = await openStore(`sqlite:${path}`, {
     config,
     environment,
     durability: 'normal',
     thread: false,
   })
-  const scene = new Scene(store, config, environment.clock)
+  return { store, scene: new Scene(store, config, environment.clock) }
+}
+
+/** Rounds of tasks that end at once, two minutes apart; after each, what is old enough is deleted. One task fails in each round, and stays. */
+async function rounds(path: string, count: number, tasks: number): Promise<number> {
+  const { store, scene } = await sceneAt(path, 'retention')
   let pruned = 0
   for (let round = 0; round < count; round += 1) {
     for (let n = 0; n < tasks; n += 1) {
@@ -120,14 +124,7 @@ describe('a store with retention is verified like any other (docs/semantics.md 6
 
 /** A store with the ledgers of two clients. Of each, five entries were folded in two steps; two entries came after them. */
 async function foldedLedgers(path: string): Promise<readonly unknown[][]> {
-  const environment = { ...createVirtualEnvironment('folded'), digest: nodeDigest }
-  const store = await openStore(`sqlite:${path}`, {
-    config,
-    environment,
-    durability: 'normal',
-    thread: false,
-  })
-  const scene = new Scene(store, config, environment.clock)
+  const { store, scene } = await sceneAt(path, 'folded')
   const rows = new Map<string, unknown[]>()
   const db = new Database(path, { readonly: true })
   const fold = async (purchases: number) => {
