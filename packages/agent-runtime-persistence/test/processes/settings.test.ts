@@ -54,13 +54,11 @@ function processes() {
 
 /** How many tasks a process lets in: what is decided by, not what is said. */
 async function limitOf(scene: Scene): Promise<number> {
-  for (let n = 0; ; n++) {
-    const receipt = await scene.submit({ delayMs: 60_000 })
-    if (receipt.accepted) continue
-    const { tasks } = await scene.read({ kind: 'tasks', filter: { states: ['queued'], limit: 1_000 } })
-    for (const { taskId } of tasks) await scene.write({ kind: 'cancel', taskId })
-    return tasks.length
-  }
+  // No test sets a limit of so many: where another one is in force, the answer comes all the same.
+  for (let n = 0; n < 20; n++) if (!(await scene.submit({ delayMs: 60_000 })).accepted) break
+  const { tasks } = await scene.read({ kind: 'tasks', filter: { states: ['queued'], limit: 1_000 } })
+  for (const { taskId } of tasks) await scene.write({ kind: 'cancel', taskId })
+  return tasks.length
 }
 
 describe('one configuration is in force for all processes (docs/semantics.md 8.12)', () => {
