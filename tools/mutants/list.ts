@@ -781,6 +781,51 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'that is no such thing'],
   },
   {
+    name: '4.10 a process whose lock file was removed is never gone',
+    file: `${persistence}sqlite/processes.ts`,
+    edits: [['?? now - last_seen_at > silenceMs', '?? now - last_seen_at < 0']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/open/engine.test.ts',
+      '4.10 a lock file that was removed',
+    ],
+  },
+  {
+    name: '7.7 the retry policy is not asked when the output schema refuses a result',
+    file: `${core}task/outcome.ts`,
+    edits: [["end.kind === 'timeout' || end.kind === 'invalid_output'", "end.kind === 'timeout'"]],
+    killedBy: ['packages/agent-runtime/test/execution/outcome.test.ts', '7.7'],
+  },
+  {
+    name: '7.7 the retry policy is not asked at the end of timeoutMs',
+    file: `${core}task/outcome.ts`,
+    edits: [["end.kind === 'timeout' || end.kind === 'invalid_output'", "end.kind === 'invalid_output'"]],
+    killedBy: ['packages/agent-runtime/test/execution/cancellation.test.ts', '7.7'],
+  },
+  {
+    name: 'H08 verify misses no row of a child that has ended',
+    file: `${persistence}care/verify/task-rules.ts`,
+    edits: [['      if (!keys.has(key))\n', '      if (!keys.has(key) && children.has(key))\n']],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'a child that has ended'],
+  },
+  {
+    name: 'H08 verify takes a text that does not parse for one of a commit without events',
+    file: `${persistence}care/verify/journal-rules.ts`,
+    edits: [['  } catch {\n    return undefined\n', '  } catch {\n    return []\n']],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'does not parse'],
+  },
+  {
+    name: 'H08 verify counts no chunks of output',
+    file: `${persistence}care/verify/task-rules.ts`,
+    edits: [['      faults.same(`task ${row.id}, output`, output.last, output.count)\n', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'each chunk of output'],
+  },
+  {
+    name: 'T6 a damaged log without its anchor opens with what is left',
+    file: `${persistence}care/data-loss.ts`,
+    edits: [['isInUse(path) ? undefined : damageIn(path)', 'undefined']],
+    killedBy: ['packages/agent-runtime-persistence/test/care/damaged-log.test.ts', 'the store is refused'],
+  },
+  {
     name: 'T1 the doctor says nothing of a synchronous that is not what was asked for',
     file: `${persistence}care/inspect-store.ts`,
     edits: [['durability.synchronous[mode] !== expected)', 'durability.synchronous[mode] === undefined)']],

@@ -236,3 +236,52 @@ async function staged(
   const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
   return { path, scene: new Scene(store, config, environment.clock, { digest: nodeDigest }) }
 }
+
+describe('rows that a store goes on without, and would go wrong by', () => {
+  test('the row of a child that has ended: its parent would spawn it once more', async () => {
+    const it = new Spoiled(await lived())
+    const ended = it.db
+      .prepare<[], { parent: number; key: string; seq: number }>(
+        'SELECT parent, key, seq FROM child WHERE open = 0',
+      )
+      .all()
+    expect(ended).not.toEqual([])
+    for (const { parent, key, seq } of ended) {
+      const found = await it.after((db) =>
+        db.prepare('DELETE FROM child WHERE parent = ? AND key = ?').run(parent, key),
+      )
+      expect(found?.faults).toContainEqual({
+        what: 'row',
+        where: `task ${parent}, child ${key}`,
+        expected: `the child of event ${seq}`,
+        actual: 'none',
+      })
+    }
+  })
+
+  test('a text that does not parse in the journal, where a commit added no event', async () => {
+    const it = new Spoiled(await lived())
+    const [commit] = it.db
+      .prepare<[], number>("SELECT number FROM journal WHERE touched = '[]'")
+      .pluck()
+      .all()
+    expect(commit).toBeDefined()
+    for (const text of everyNth(['', '[', 'no JSON'], draws(3, 1))) {
+      const found = await it.after((db) =>
+        db.prepare('UPDATE journal SET touched = ? WHERE number = ?').run(text, commit),
+      )
+      expect({ text, at: places(found) }).toEqual({ text, at: [`commit ${commit}`] })
+    }
+  })
+
+  test('each chunk of output but the last: no later one shows that there was one', async () => {
+    const it = new Spoiled(await lived())
+    const chunks = it.db.prepare<[], number>('SELECT seq FROM output WHERE task = 1').pluck().all()
+    expect(chunks).toEqual([1, 2, 3])
+    const without = (seq: number) =>
+      it.after((db) => db.prepare('DELETE FROM output WHERE task = 1 AND seq = ?').run(seq))
+    expect(places(await without(1))).toEqual(['task 1, first chunk of output', 'task 1, output'])
+    expect(places(await without(2))).toEqual(['task 1, output'])
+    expect(places(await without(3))).toEqual([])
+  })
+})

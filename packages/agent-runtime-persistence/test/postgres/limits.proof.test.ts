@@ -104,7 +104,7 @@ test('D03 a server that has no room for a row refuses the call with store_full, 
   expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 2 })
 })
 
-test('C04 processes whose clocks are an hour ahead and an hour behind date by the clock of the server, and leave each other their leases', async () => {
+test('C04 processes whose clocks are an hour ahead and an hour behind date by the clock of the server, delay by it, and leave each other their leases', async () => {
   const { url, client } = await newStage()
   const { config } = parseExecutionConfig({ leaseTtlMs: 60_000, heartbeatIntervalMs: 20_000 })
   const process = async (name: string, skewMs: number) => {
@@ -140,11 +140,20 @@ test('C04 processes whose clocks are an hour ahead and an hour behind date by th
   expect(events).toBeGreaterThan(3)
   expect(farthest).toBeLessThan(60_000)
   expect(lost).toEqual([])
+  const [delayMs, task] = [600_000, { type: 'later', lane: 'batch', input: '1' } as const]
+  for (const store of [ahead, behind])
+    expect(await store.write({ kind: 'submit', tasks: [{ ...task, delayMs }] })).toMatchObject(accepted)
+  const delayed = await client.query(
+    `SELECT (due_at - extract(epoch FROM clock_timestamp()) * 1000)::float AS left FROM task WHERE due_at IS NOT NULL`,
+  )
+  expect(delayed.rows).toHaveLength(2)
+  for (const { left } of delayed.rows as { left: number }[])
+    expect(Math.abs(left - delayMs)).toBeLessThan(60_000)
   expect(
     await ahead.write({ kind: 'settle', leaseId, settlement: { as: 'completed', output: 'null' } }),
   ).toBeTruthy()
   await Promise.all([ahead.close(), behind.close()])
-  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 3 })
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 5 })
 })
 
 describe('D21 a notice is only a hint', () => {

@@ -23,8 +23,8 @@ export interface SubmitOptions {
   /** The task starts at this time or later: a Date, or epoch ms. */
   readonly dueAt?: Date | number | undefined
   /**
-   * The task starts this many ms after the submission was committed, or later, by the wall clock. Source:
-   * `docs/semantics.md 4.7`.
+   * The task starts this many ms after the submission was committed, or later, by the store's clock: the machine's wall clock on SQLite, the
+   * server's clock on PostgreSQL. Source: `docs/semantics.md 4.7`.
    */
   readonly delayMs?: number | undefined
   /** The time limit of one attempt. */
