@@ -61,7 +61,7 @@ export {
   refusedAgentMoves,
 } from './task/agent-state.ts'
 export { isLane, type Lane, laneFor, laneRank, lanes, type Trigger } from './task/lane.ts'
-export type { TaskFilter } from './task/operations.ts'
+export type { TaskFilter } from './task/port.ts'
 export type { TaskRecord } from './task/schema.ts'
 export type { Settlement } from './task/settlement.ts'
 export {
@@ -126,7 +126,7 @@ export {
   type RankWeights,
 } from './market/rank.ts'
 export { checkStages, type StageViolation, violationsText } from './pipeline/check.ts'
-export type { PipelineRecord, StageRecord, StageRefusal, StageTaskRecord } from './pipeline/operations.ts'
+export type { PipelineRecord, StageRecord, StageRefusal, StageTaskRecord } from './pipeline/port.ts'
 export {
   type LogRange,
   isPipelineMemo,
@@ -149,7 +149,7 @@ export {
   stageWaitKey,
   type TakenEvents,
 } from './pipeline/pipeline.ts'
-export type { ChildCounts, SupervisorRecord, SupervisorSummary } from './supervision/operations.ts'
+export type { ChildCounts, SupervisorRecord, SupervisorSummary } from './supervision/port.ts'
 export {
   afterIn,
   afterKey,
@@ -280,8 +280,8 @@ export type { RetentionConfig } from './retention/schema.ts'
 export { latestEnds } from './retention/retention.ts'
 export type { LedgerPlace } from './ledger/row.ts'
 export { type PerState, prunableStates } from './retention/row.ts'
-export type { RouteRecord } from './route/operations.ts'
-export type { ScheduleFilter } from './schedule/operations.ts'
+export type { RouteRecord } from './route/port.ts'
+export type { ScheduleFilter } from './schedule/port.ts'
 export {
   type CatchUp,
   catchUps,
@@ -310,7 +310,7 @@ export {
   type LedgerEntry,
 } from './ledger/entry.ts'
 export type { ShareEntry, ShareTree } from './share/share-tree.ts'
-export type { AgentRecord, SwarmRecord } from './swarm/operations.ts'
+export type { AgentRecord, SwarmRecord } from './swarm/port.ts'
 
 // Decisions: pure functions over plain data
 export {
@@ -360,8 +360,8 @@ export {
   type TypeDifference,
   type TypeSettings,
 } from './worker/type-settings.ts'
-export type { ClaimRefusal } from './queue/claim-task.ts'
-export { pauseOf, type QueuePause } from './queue/pause.ts'
+export type { ClaimRefusal, QueuePause } from './queue/port.ts'
+export { pauseOf } from './queue/pause.ts'
 export { type Candidate, decidePlacement, runsType, takesLane } from './queue/placement.ts'
 export { decidePreemption, type Preemptible } from './queue/preemption.ts'
 export { suspectFrom } from './queue/quarantine.ts'
@@ -567,7 +567,7 @@ export {
 } from './store/series.ts'
 export { mergedSeries, type Past } from './series/merged.ts'
 export { type RefusedSubmission, withRefused } from './series/refused.ts'
-export type { NumberedRun } from './series/operations.ts'
+export type { NumberedRun } from './series/port.ts'
 export {
   type Depth,
   HOUR_MS,

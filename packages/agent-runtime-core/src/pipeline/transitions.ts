@@ -8,7 +8,7 @@ import { checkStages } from './check.ts'
 import { deliveryFor, emptyLog, hasRoom, partOf, published } from './log.ts'
 import type { PipelineRow } from './row.ts'
 import type { StagePart, StageTerms, TakenEvents } from './pipeline.ts'
-import type { StageRefusal } from './operations.ts'
+import type { StageRefusal } from './port.ts'
 
 /** The task becomes a pipeline. Source: `docs/semantics.md 13.1`. */
 export function openPipeline(ws: WorkingSet, it: Write<'openPipeline'>): OutcomeOf<'openPipeline'> {

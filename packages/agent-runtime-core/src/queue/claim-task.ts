@@ -10,26 +10,9 @@ import { RESERVED } from '../wait/wait.ts'
 import { ownWorker } from '../worker/registry.ts'
 import type { WorkerRow } from '../worker/row.ts'
 import { isPaused } from './pause.ts'
+import type { ClaimRefusal } from './port.ts'
 import { startQueued } from './start-queued.ts'
 import { streamOf } from './stream.ts'
-
-/** Why a task that was asked for by its id was not given. */
-export type ClaimRefusal =
-  /** No such task. */
-  | 'unknown'
-  /** It runs, waits or is over. */
-  | 'not_queued'
-  | 'not_due'
-  | 'paused'
-  /** A quota has no room for it, or a budget above it asks. */
-  | 'no_quota'
-  | 'no_budget'
-  /** The credits of its client do not cover its estimate. */
-  | 'no_credits'
-  /** The worker is full, drains or is not registered. */
-  | 'no_room'
-  /** A task of the runtime's own, such as a graph. */
-  | 'reserved'
 
 export function claimTaskNeeds(needs: Needs, { taskId }: Write<'claimTask'>): void {
   needs.named(taskId)

@@ -1,13 +1,9 @@
 import { type Lane, lanes } from '../task/lane.ts'
 import type { QuotaRow } from '../quota/row.ts'
+import type { QueuePause } from './port.ts'
 import type { StreamRow } from './row.ts'
 import type { Write } from '../store/port.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
-
-/** A task type or a lane of which no task is started until somebody resumes it. `since`: epoch ms. Source: `docs/semantics.md 3.10`. */
-export type QueuePause =
-  | { readonly type: string; readonly since: number }
-  | { readonly lane: Lane; readonly since: number }
 
 /** A pause is a quota that nobody names and that has no room: so it is loaded, kept and written as the others are. */
 const ofType = '$ku0/paused/type/'

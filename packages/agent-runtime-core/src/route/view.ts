@@ -5,7 +5,7 @@ import type { UsageRow } from '../profile/row.ts'
 import { swarmPressure } from '../swarm/shedding.ts'
 import { circuitStateAt, decideCircuit, healthyCircuit, scarNow } from './circuit.ts'
 import { swarmRoute } from './observe.ts'
-import type { RouteRecord } from './operations.ts'
+import type { RouteRecord } from './port.ts'
 import type { CircuitRow } from './row.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { ConfigurationRecord } from '../config/in-force.ts'
-import type { QueuePause } from '../queue/pause.ts'
+import type { QueuePause } from '../queue/port.ts'
 import type { QuotaState } from '../quota/state.ts'
 import type { PerState } from '../retention/row.ts'
 import type { Lane } from '../task/lane.ts'

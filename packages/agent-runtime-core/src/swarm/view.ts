@@ -4,7 +4,7 @@ import { circuitStateAt, healthyCircuit } from '../route/circuit.ts'
 import type { CircuitRow } from '../route/row.ts'
 import { lanes } from '../task/lane.ts'
 import { shareOf } from './agents.ts'
-import type { SwarmRecord } from './operations.ts'
+import type { SwarmRecord } from './port.ts'
 import type { SwarmRow } from './row.ts'
 import { sharedRest, swarmPressure } from './shedding.ts'
 
