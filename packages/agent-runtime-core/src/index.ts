@@ -509,7 +509,7 @@ export {
   type Timers,
 } from './config/environment.ts'
 export type { ConfigWarning, ExecutionConfig, ExecutionConfigInput } from './config/schema.ts'
-export { defaultConfig, settingNames, wholeConfig } from './config/whole-config.ts'
+export { defaultConfig, readPlainConfig, settingNames, wholeConfig } from './config/whole-config.ts'
 export {
   type ConfigurationRecord,
   type ConfigurationRow,

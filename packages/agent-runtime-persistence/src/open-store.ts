@@ -8,8 +8,8 @@ import {
   invalid,
   isEnvironment,
   isOneOf,
+  readPlainConfig,
   type Rules,
-  wholeConfig,
 } from '@ku0/agent-runtime-core'
 import { assertClockSinceBoot } from './clock-since-boot.ts'
 import { assertNodeSupported } from './node-version.ts'
@@ -110,7 +110,8 @@ async function openDatabase(url: string, options: OpenStoreOptions): Promise<Sto
     const clocks = systemClocks()
     if (clocks !== undefined) assertClockSinceBoot(clocks)
   }
-  const config = await configOf(options.config)
+  // Without a turn of the event loop in between: what the caller loads next would keep the thread from its start.
+  const config = readPlainConfig(options.config)?.config ?? (await configOf(options.config))
   const environment = options.environment ?? systemEnvironment()
   const identity = options.environment
     ? { processId: environment.ids.uuid(), host: 'virtual', bootId: 'virtual', pid: 0 }
@@ -159,10 +160,10 @@ function assertPostgresOptions(url: string, { durability }: OpenStoreOptions): v
     )
 }
 
-/** The schemas look at settings that nobody has looked at: a runtime has, and starts without them. */
+/** The schemas look at settings that are not plainly right, and are loaded only then. */
 async function configOf(given: unknown): Promise<ExecutionConfig> {
-  const whole = wholeConfig(given)
-  if (whole !== undefined) return whole
+  const plain = readPlainConfig(given)
+  if (plain !== undefined) return plain.config
   const { parseExecutionConfig } = await import('@ku0/agent-runtime-core/schemas')
   return parseExecutionConfig(given).config
 }

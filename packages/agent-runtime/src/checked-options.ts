@@ -2,7 +2,6 @@ import { isAbsolute } from 'node:path'
 import {
   ConfigError,
   defaultConfig,
-  wholeConfig,
   type ConfigProblem,
   type ConfigWarning,
   describeError,
@@ -18,6 +17,7 @@ import {
   isRecord,
   lanes,
   problemsIn,
+  readPlainConfig,
   RESERVED,
   type Rule,
   type Rules,
@@ -381,10 +381,10 @@ function moduleProblems({ type, isolation, module }: TaskDefinition): ConfigProb
   return [{ path: `task '${type}': module`, allowed, given: undefined }]
 }
 
-/** Settings are looked at by the schemas, which are loaded only where there are any. */
+/** The schemas look at settings that are not plainly right, and are loaded only then. */
 async function readConfig(given: unknown, problems: ConfigProblem[]) {
-  const whole = wholeConfig(given)
-  if (whole === defaultConfig) return { config: whole, warnings: [] }
+  const plain = readPlainConfig(given)
+  if (plain !== undefined) return plain
   const { parseExecutionConfig } = await import('@ku0/agent-runtime-core/schemas')
   try {
     return parseExecutionConfig(given)

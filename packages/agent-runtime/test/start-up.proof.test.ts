@@ -17,11 +17,23 @@ test('importing the runtime loads neither the store nor what createRuntime loads
   expect(started.filter((module) => isEngine(module) || isOnDemand(module))).toEqual([])
 })
 
-test('settings load the schemas, and a registered SDK the API of OpenTelemetry', () => {
+test('a limit that a program sets loads no schemas', () => {
+  const modules = loadedBy(
+    `const { createRuntime } = await import('@ku0/agent-runtime')
+     const config = { queueDepthLimit: 5_000, leaseTtlMs: 20_000, preemption: true }
+     const workers = { capacity: 100 }
+     const runtime = await createRuntime({ store: 'sqlite::memory:', tasks: [], workers, logger: false, config })
+     await runtime.stop()`,
+  )
+  expect(modules).toContain('agent-runtime/src/store-runtime.ts')
+  expect(modules.filter((module) => isEngine(module) || isOnDemand(module))).toEqual([])
+})
+
+test('settings of many parts load the schemas, and a registered SDK the API of OpenTelemetry', () => {
   const modules = loadedBy(
     `const { createRuntime } = await import('@ku0/agent-runtime')
      globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.9.0' }
-     const config = { leaseTtlMs: 20_000 }
+     const config = { retention: { completed: { count: 1_000 } } }
      const runtime = await createRuntime({ store: 'sqlite::memory:', tasks: [], workers: 0, logger: false, config })
      await runtime.stop()`,
   )

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ConfigError, type ConfigProblem } from '../error/errors.ts'
 import { pathText } from '../check/path.ts'
 import { QuotaConfig, QuotaLimit } from '../quota/schema.ts'
+import { conflictsIn, warningsFor } from './relations.ts'
 import { amount, count, duration, wholeNumber } from './setting-schema.ts'
 import { RetentionConfig } from '../retention/schema.ts'
 import { SharesConfig } from '../share/schema.ts'
@@ -153,35 +154,6 @@ function allProblems(issues: readonly z.core.$ZodIssue[], input: unknown): Confi
   const isSound = ({ path, message }: z.core.$ZodIssue) =>
     !bad.has(path[0]) && ![...bad].some((key) => message.includes(String(key)))
   return [...problems, ...relations.filter(isSound).flatMap((issue) => problemsOf(issue, input))]
-}
-
-/** Each interval of renewal, and the lifetime that it renews. */
-const renewals = [
-  ['heartbeatIntervalMs', 'leaseTtlMs'],
-  ['presenceIntervalMs', 'presenceTtlMs'],
-] as const
-
-function conflictsIn(config: ExecutionConfig): { path: string; allowed: string }[] {
-  const conflicts = []
-  for (const [interval, ttl] of renewals) {
-    if (config[interval] >= config[ttl]) {
-      conflicts.push({ path: interval, allowed: `less than ${ttl}, ${config[ttl]}` })
-    }
-  }
-  if (config.batchBackpressureThreshold > config.queueDepthLimit) {
-    const allowed = `at most queueDepthLimit, ${config.queueDepthLimit}`
-    conflicts.push({ path: 'batchBackpressureThreshold', allowed })
-  }
-  return conflicts
-}
-
-function warningsFor(config: ExecutionConfig): ConfigWarning[] {
-  return renewals
-    .filter(([interval, ttl]) => config[interval] * 3 > config[ttl])
-    .map(([interval, ttl]) => ({
-      path: interval,
-      message: `${interval} ${config[interval]} is more than a third of ${ttl} ${config[ttl]}: one late renewal may lose it`,
-    }))
 }
 
 function problemsOf(issue: z.core.$ZodIssue, input: unknown): ConfigProblem[] {

@@ -1,4 +1,6 @@
-import type { ExecutionConfig } from './schema.ts'
+import { conflictsIn, warningsFor } from './relations.ts'
+import type { ConfigWarning, ExecutionConfig } from './schema.ts'
+import { MAX_COUNT, MAX_DURATION_MS } from './setting.ts'
 
 /**
  * The configuration of a program that sets nothing. It stands here beside the defaults of the schema, so that such a program loads no schemas; a test
@@ -59,6 +61,45 @@ export function wholeConfig(given: unknown): ExecutionConfig | undefined {
   return typeof given === 'object' && given !== null && whole.has(given)
     ? (given as ExecutionConfig)
     : undefined
+}
+
+/** Settings with bounds of their own: the schema looks at them. */
+const bounded: ReadonlySet<string> = new Set(['maxCatchUp', 'circuitScarLimit', 'scarFactor'])
+
+/**
+ * Reads settings that are plainly right: numbers and flags within their bounds that contradict no other setting. Undefined for all else, right or wrong:
+ * the schema reads it then, and says what is wrong. So a program that sets a limit starts without the schemas.
+ */
+export function readPlainConfig(
+  given: unknown,
+): { readonly config: ExecutionConfig; readonly warnings: readonly ConfigWarning[] } | undefined {
+  const known = wholeConfig(given)
+  if (known !== undefined) return { config: known, warnings: warningsFor(known) }
+  const settings = plainSettings(given)
+  if (settings === undefined) return undefined
+  const config = Object.freeze({ ...defaultConfig, ...settings })
+  if (conflictsIn(config).length > 0) return undefined
+  return { config: markWhole(config, settings), warnings: warningsFor(config) }
+}
+
+function plainSettings(given: unknown): Partial<ExecutionConfig> | undefined {
+  if (typeof given !== 'object' || given === null) return undefined
+  try {
+    if (Object.getPrototypeOf(given) !== Object.prototype) return undefined
+    const entries: [string, unknown][] = Object.entries(given)
+    if (!entries.every(([name, value]) => isPlain(name, value))) return undefined
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+  } catch {
+    return undefined
+  }
+}
+
+function isPlain(name: string, value: unknown): boolean {
+  if (value === undefined) return settingNames.includes(name)
+  if (!Object.hasOwn(defaultConfig, name) || bounded.has(name)) return false
+  if (typeof defaultConfig[name as keyof ExecutionConfig] === 'boolean') return typeof value === 'boolean'
+  const most = name.endsWith('Ms') ? MAX_DURATION_MS : MAX_COUNT
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
 }
 
 /** Remembers a configuration in which nothing is wrong and nothing is missing. `given`: what its program wrote. */
