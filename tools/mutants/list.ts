@@ -461,8 +461,27 @@ export const mutants: readonly Mutant[] = [
   {
     name: '5.6 a stop gives hooks no time after the commands',
     file: `${runtime}worker/shutdown.ts`,
-    edits: [['config.killGraceMs + config.cleanupTimeoutMs', 'config.cleanupTimeoutMs']],
+    edits: [
+      ['deadlines, config.killGraceMs + config.cleanupTimeoutMs', 'deadlines, config.cleanupTimeoutMs'],
+    ],
     killedBy: ['packages/agent-runtime/test/durable/exec.test.ts', '5.6'],
+  },
+  {
+    name: '5.6 a stop waits for a store that does not answer',
+    file: `${runtime}worker/shutdown.ts`,
+    edits: [
+      [
+        'deadlines.after(grace + config.killGraceMs + config.cleanupTimeoutMs + LAST_WRITES_MS, over.resolve)',
+        '',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime-server/test/remote/stops.test.ts', '5.6'],
+  },
+  {
+    name: '5.6 a worker that is to end goes on to show that it takes tasks',
+    file: `packages/agent-runtime-cli/src/worker/readiness.ts`,
+    edits: [["signal.addEventListener('abort', () => ready.tell(false), { once: true })", '']],
+    killedBy: ['packages/agent-runtime-cli/test/reload.test.ts', 'takes no tasks from that moment on'],
   },
   {
     name: '5.5 a child of an unknown type, given by name, is accepted',

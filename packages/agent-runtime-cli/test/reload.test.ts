@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { createRuntime, defineTask } from '@ku0/agent-runtime'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import type { Call } from '../src/call.ts'
 import { Printer } from '../src/screen/printer.ts'
 import { realSystem } from '../src/system.ts'
-import { openReadiness } from '../src/worker/readiness.ts'
+import { askStore, openReadiness, untilEnd } from '../src/worker/readiness.ts'
 import { runReloading } from '../src/worker/reload.ts'
 import { scratchFolder } from './stores-and-shells.ts'
 
@@ -74,7 +76,7 @@ test('a reload ends the run in order and starts the next with what was loaded; a
 
 test('readiness is a file that is there and a port that answers 200 only while tasks are taken', async () => {
   const file = join(scratchFolder(), 'ready')
-  const ready = await openReadiness({ file, port: 0, host: '127.0.0.1' })
+  const ready = await openReadiness({ file, port: 0, host: '127.0.0.1' }, realSystem)
   const seen = async () => {
     const { status } = await fetch(ready.url!)
     return [status, existsSync(file)]
@@ -86,10 +88,47 @@ test('readiness is a file that is there and a port that answers 200 only while t
   expect(await seen()).toEqual([503, false])
   ready.tell(true)
   const { port } = new URL(ready.url!)
-  await expect(openReadiness({ file, port: Number(port), host: '127.0.0.1' })).rejects.toThrow(
+  await expect(openReadiness({ file, port: Number(port), host: '127.0.0.1' }, realSystem)).rejects.toThrow(
     `--ready-port: cannot listen on 127.0.0.1:${port}: another program does; choose another port`,
   )
   await ready[Symbol.asyncDispose]()
   await expect(fetch(ready.url!)).rejects.toThrow('fetch failed')
   expect(existsSync(file)).toBe(false)
+})
+
+test('a run that is to end takes no tasks from that moment on, whatever is said after that', async () => {
+  const file = join(scratchFolder(), 'ready')
+  await using ready = await openReadiness({ file, port: undefined, host: '127.0.0.1' }, realSystem)
+  const control = new AbortController()
+  const run = untilEnd(ready, control.signal)
+  run.tell(true)
+  expect(existsSync(file)).toBe(true)
+  control.abort()
+  expect(existsSync(file)).toBe(false)
+  run.tell(true)
+  expect(existsSync(file)).toBe(false)
+})
+
+test('a probe sees a drain from outside of which no notice has come yet', async () => {
+  const tasks = [defineTask({ type: 'work', input: z.null() }, () => 1)]
+  const options = { store: 'sqlite::memory:', tasks, logger: false, telemetry: false } as const
+  await using runtime = await createRuntime(options)
+  await using ready = await openReadiness({ file: undefined, port: 0, host: '127.0.0.1' }, realSystem)
+  // What the worker hears of itself comes too late here: it goes nowhere.
+  ready.tell(true)
+  using _ = askStore(runtime, ready)
+  const status = async () => (await fetch(ready.url!)).status
+  expect(await status()).toBe(200)
+  const [{ workerId } = { workerId: '' }] = await runtime.workers()
+  await runtime.drainWorker(workerId)
+  expect(await status()).toBe(503)
+  await runtime.undrainWorker(workerId)
+  expect(await status()).toBe(200)
+})
+
+test('a probe does not wait for a store that does not answer', async () => {
+  await using ready = await openReadiness({ file: undefined, port: 0, host: '127.0.0.1' }, realSystem)
+  ready.tell(true)
+  using _ = ready.ask(() => new Promise(() => undefined))
+  expect((await fetch(ready.url!)).status).toBe(200)
 })

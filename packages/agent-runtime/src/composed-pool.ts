@@ -9,6 +9,7 @@ import { ProcessCrew } from './pool/process-crew.ts'
 import { ScalingPool } from './pool/scaling-pool.ts'
 import { stopOnSignals } from './process-signals.ts'
 import { surroundingsOf } from './surroundings.ts'
+import { closeWithin, patienceOf } from './worker/shutdown.ts'
 import { Stopping } from './worker/stopping.ts'
 
 /** Puts a pool of processes together around a store that is being opened for it alone. */
@@ -52,9 +53,13 @@ export async function composePool(
   })
   const stopping = new Stopping()
   const stop = async (how: StopOptions, hurry: Promise<void>): Promise<StopReport> => {
-    await Promise.race([pool.close(), hurry])
-    const report = await pool.stopping(() => crew.stop(how, hurry))
-    await store.close()
+    // Its workers end by themselves within this time, whatever their store does; one whose event loop is blocked does not.
+    const { drainGraceMs, killGraceMs, cleanupTimeoutMs } = checked.config
+    const terms = { drainGraceMs, killGraceMs: killGraceMs + TOLD_MS, cleanupTimeoutMs }
+    using patience = patienceOf(hurry, { config: terms, environment }, how)
+    await Promise.race([pool.close(), patience.graceOver, hurry])
+    const report = await pool.stopping(() => crew.stop(how, Promise.race([hurry, patience.over])))
+    await closeWithin(patience, () => store.close(), { log, released: report.released })
     watching?.[Symbol.dispose]()
     return report
   }
@@ -72,6 +77,9 @@ export async function composePool(
     [Symbol.asyncDispose]: async () => void (await (stopping.isBegun ? stopping.report : ask())),
   })
 }
+
+/** How long a worker process may take to say how it ended. */
+const TOLD_MS = 1_000
 
 function moduleUrl(module: string | URL): string {
   const text = String(module)

@@ -200,22 +200,23 @@ export class StoreRuntime extends StoreClient implements Runtime {
   }
 
   async #stop(options: StopOptions, hurry: Promise<void>): Promise<StopReport> {
-    const { config, environment, log } = this.#deps
+    const { config, log } = this.#deps
     this.lifetime.end()
     this.#watchdog?.close()
-    using patience = patienceOf(hurry, environment.timers)
+    using patience = patienceOf(hurry, this.#deps, options)
     const [report, released, isIdle] = await Promise.all([
       this.#workers.stop(options, patience),
       shutDownLeases(this.#desk, { config, deadlines: this.deadlines }, options, patience),
       shutDownLeases(this.#byHand, { config, deadlines: this.deadlines }, options, patience),
     ])
-    await Promise.race([this.#byHand.leave(), patience.over])
+    await patience.last('the removal of the worker for tasks by hand', this.#byHand.leave())
     this.shut(this.lifetime.close())
     this.#workers.close()
     this.#listening[Symbol.dispose]()
-    await closeWithin(patience, () => this.#deps.release(), log)
+    const givenBack = report.released + this.#byHand.givenBack
+    await closeWithin(patience, () => this.#deps.release(), { log, released: givenBack })
     return {
-      released: report.released + this.#byHand.givenBack,
+      released: givenBack,
       drained: report.drained && released && isIdle && !this.lifetime.failed,
     }
   }

@@ -193,15 +193,15 @@ export class StoreWorker implements Worker {
   }
 
   async #stop(options: StopOptions, hurry: Promise<void>): Promise<StopReport> {
-    const { environment, lifetime, log, release } = this.#deps
+    const { lifetime, log, release } = this.#deps
     lifetime.end()
-    using patience = patienceOf(hurry, environment.timers)
+    using patience = patienceOf(hurry, this.#deps, options)
     const report = await this.#workers.stop(options, patience)
     this.#feed.close(lifetime.close())
     this.#workers.close()
     this.#deadlines.close()
     this.#listening[Symbol.dispose]()
-    await closeWithin(patience, release, log)
+    await closeWithin(patience, release, { log, released: report.released })
     return { ...report, drained: report.drained && !lifetime.failed }
   }
 }

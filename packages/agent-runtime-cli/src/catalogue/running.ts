@@ -91,7 +91,10 @@ agent-runtime check does, and reports each once. Log lines go to standard error.
     ],
     exits: [
       [0, 'daemon, hybrid: it drained. job: the task completed or waits, or there was nothing to do'],
-      [1, 'daemon, hybrid: tasks went back to the queue unfinished. job: the task failed'],
+      [
+        1,
+        'daemon, hybrid: tasks went back to the queue unfinished; 143 after SIGTERM, 130 after SIGINT. job: the task failed',
+      ],
       [74, 'the disk has failed'],
     ],
     load: () => import('../commands/worker.ts'),

@@ -7,7 +7,7 @@ import { flagsOf } from '../flags.ts'
 import type { Settings } from '../settings/settings.ts'
 import { spawnSelf } from '../spawn.ts'
 import { requireTaskTypes } from '../task-types.ts'
-import { openReadiness } from '../worker/readiness.ts'
+import { openReadiness, untilEnd } from '../worker/readiness.ts'
 import { runReloading } from '../worker/reload.ts'
 
 export const run: Run = async (call) => {
@@ -31,15 +31,16 @@ export const run: Run = async (call) => {
   }
   const loaded = await load()
   const folder = call.outlet.folder ?? process.cwd()
-  await using ready = await openReadiness({
+  const places = {
     file: readyFile === undefined ? undefined : resolve(folder, readyFile),
     port: readyPort,
     host: readyHost,
-  })
+  }
+  await using ready = await openReadiness(places, call.system)
   const { mode } = settings.worker
   if (mode === 'job') {
     const { runJob } = await import('../worker/job.ts')
-    return await runJob({ call, settings, ready, ...loaded })
+    return await runJob({ call, settings, ready: untilEnd(ready, call.signal), ...loaded })
   }
   const runs =
     mode === 'daemon'
@@ -47,7 +48,7 @@ export const run: Run = async (call) => {
       : (await import('../worker/hybrid.ts')).runHybrid
   return await runReloading(call, loaded, {
     load: () => load({ anew: true }),
-    run: (here, types) => runs({ call: here, settings, ready, ...types }),
+    run: (here, types) => runs({ call: here, settings, ready: untilEnd(ready, here.signal), ...types }),
   })
 }
 

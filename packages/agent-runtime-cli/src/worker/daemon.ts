@@ -7,7 +7,7 @@ import { many } from '../screen/words.ts'
 import { shownUrl } from '../store-argument.ts'
 import { failing } from './failing.ts'
 import { isServer, optionsOf } from './options.ts'
-import { probe, tellOf } from './readiness.ts'
+import { askStore, probe, tellOf } from './readiness.ts'
 import { tellStuck } from './tell-stuck.ts'
 
 /** Runs tasks until it is stopped, and drains then. */
@@ -25,7 +25,8 @@ export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): P
     : await createRuntime({ ...options, watchdog: settings.watchdog })
   await using worker = runtime ?? (await createWorker(options))
   using _ = runtime === undefined ? undefined : tellStuck(call, runtime)
-  const readiness = tellOf(worker.pool, ready.tell)
+  const readiness = tellOf(worker.pool, ready)
+  using _asking = runtime === undefined ? undefined : askStore(runtime, ready)
   const types = tasks.map(({ type }) => type)
   say(
     call,

@@ -8,7 +8,7 @@ import { leave } from './daemon.ts'
 import { failing } from './failing.ts'
 import { JobLauncher, LANE } from './job-launcher.ts'
 import { isServer, optionsOf } from './options.ts'
-import { probe, tellOf } from './readiness.ts'
+import { askStore, probe, tellOf } from './readiness.ts'
 import { tellStuck } from './tell-stuck.ts'
 import type { WorkerCall } from './worker-call.ts'
 
@@ -48,7 +48,8 @@ export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCa
   })
   const target = settings.jobs ?? processes
   const jobs = new JobLauncher({ runtime, call, target, types: inJobs, most: settings.worker.maxJobs })
-  const readiness = own.length === 0 ? undefined : tellOf(runtime.pool, ready.tell)
+  const readiness = own.length === 0 ? undefined : tellOf(runtime.pool, ready)
+  using _asking = readiness === undefined ? undefined : askStore(runtime, ready)
   if (readiness === undefined) ready.tell(true)
   const where = settings.jobs === undefined ? '' : ` of ${target.name}`
   say(

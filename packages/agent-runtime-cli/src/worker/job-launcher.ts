@@ -1,7 +1,7 @@
 import type { Runtime } from '@ku0/agent-runtime'
 import type { Call } from '../call.ts'
 import type { JobHandle, JobState, JobTarget } from '../jobs/job-target.ts'
-import { describeError, type Lane, pauseOf } from '@ku0/agent-runtime-core'
+import { describeError, errorCodes, type Lane, pauseOf, RuntimeError } from '@ku0/agent-runtime-core'
 import { say } from '../screen/lifetime.ts'
 
 /** Its tasks are run in jobs. */
@@ -43,6 +43,7 @@ export class JobLauncher {
   readonly #jobs = new Set<Job>()
   #restMs = 0
   #restUntil = 0
+  #isAway = false
 
   constructor(deps: JobLauncherDeps) {
     this.#deps = deps
@@ -57,8 +58,11 @@ export class JobLauncher {
       if (type === 'task.queued' && types.has(data.type)) wake.resolve()
       if (type === 'task.started' && types.has(data.type) && data.lane === LANE) this.#taken(taskId)
     })
+    const aborted = Promise.withResolvers<void>()
+    call.signal.addEventListener('abort', () => aborted.resolve(), { once: true })
     while (!call.signal.aborted) {
-      await this.#look()
+      // A store or a service that does not answer keeps nobody from ending.
+      await Promise.race([this.#tryLook(), aborted.promise])
       const isOver = new AbortController()
       const pause = call.system.sleep(LOOK_MS, AbortSignal.any([call.signal, isOver.signal]))
       await Promise.race([pause, wake.promise])
@@ -71,6 +75,22 @@ export class JobLauncher {
   async stop(): Promise<void> {
     const { target } = this.#deps
     await Promise.all([...this.#jobs].map(({ handle }) => target.stop(handle).catch(() => false)))
+  }
+
+  /** A store that is away for a while is looked at again; any other error ends the command. */
+  async #tryLook(): Promise<void> {
+    const { call } = this.#deps
+    try {
+      await this.#look()
+      this.#isAway = false
+    } catch (error) {
+      if (call.signal.aborted) return
+      if (!isPassing(error)) throw error
+      const why = describeError(error).message
+      if (!this.#isAway)
+        say(call, { type: 'store.away', why }, `no jobs are started until the store answers: ${why}`)
+      this.#isAway = true
+    }
   }
 
   async #look(): Promise<void> {
@@ -181,4 +201,10 @@ export class JobLauncher {
     this.#restMs = Math.min(REST_MS, Math.max(LOOK_MS, this.#restMs * 2))
     this.#restUntil = this.#deps.call.system.now() + this.#restMs
   }
+}
+
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof RuntimeError)) return false
+  const entry = errorCodes[error.code]
+  return 'retryable' in entry && entry.retryable
 }

@@ -1,7 +1,7 @@
 import { createWorker, type RuntimeEvent } from '@ku0/agent-runtime'
 import type { WorkerCall } from './worker-call.ts'
 import { cliExitCodes } from '../exit-codes.ts'
-import { say } from '../screen/lifetime.ts'
+import { ended, say } from '../screen/lifetime.ts'
 import { failing } from './failing.ts'
 import { optionsOf } from './options.ts'
 
@@ -38,29 +38,40 @@ export async function runJob({ call, settings, tasks, ready }: WorkerCall): Prom
       started.resolve(taskId)
     }
   })
-  await worker.start()
-  ready.tell(true)
-  // An answer of the store comes after all that it gave away before.
-  await worker.stats()
+  // A store that does not answer keeps no job from ending.
+  const begun = (async () => {
+    await worker.start()
+    ready.tell(true)
+    // An answer of the store comes after all that it gave away before.
+    await worker.stats()
+  })()
+  await Promise.race([begun, ended(call.signal, failure.failed)])
+  begun.catch(() => undefined)
   const isOver = new AbortController()
   const patience =
     taskId === undefined ? call.system.sleep(wait, AbortSignal.any([call.signal, isOver.signal])) : undefined
   await Promise.race([started.promise, failure.failed, ...(patience === undefined ? [] : [patience])])
   isOver.abort()
   if (taskId === undefined) {
-    await worker.stop()
+    const { released } = await worker.stop()
+    if (released > 0) return left(call, released)
     // It may have come in the last moment, and went back then.
     say(call, { type: 'idle' }, 'nothing to do')
     return cliExitCodes.ok
   }
-  const stop = () => void worker.stop()
-  if (call.signal.aborted) stop()
-  call.signal.addEventListener('abort', stop, { once: true })
-  const end = await Promise.race([over.promise, failure.failed])
-  call.signal.removeEventListener('abort', stop)
-  await worker.stop()
+  // A stop settles within its grace, and what ended until then was reported before.
+  const stopped = ended(call.signal, failure.failed).then(() => worker.stop())
+  const end = await Promise.race([over.promise, failure.failed, stopped.then(() => undefined)])
+  const { released } = await (call.signal.aborted ? stopped : worker.stop())
+  if (end === undefined) return left(call, released)
   say(call, { type: 'ended', taskId, how: end.type }, `${end.type.replace('.', ' ')} ${taskId}`)
   return hasFailed(end) ? cliExitCodes.failed : cliExitCodes.ok
+}
+
+/** The store has not said how its task ended: another worker takes it over when its lease ends, if it has not. */
+function left(call: WorkerCall['call'], released: number): number {
+  say(call, { type: 'stopped', drained: false, released }, 'stopped; the store has not answered')
+  return cliExitCodes.failed
 }
 
 const ends: ReadonlySet<string> = new Set([

@@ -49,3 +49,31 @@ test('a job is started for a task that is due, however many tasks were submitted
   control.abort()
   await running
 })
+
+test('it ends when it is to, also while a service does not answer', async () => {
+  await using runtime = await createRuntime({
+    store: 'sqlite::memory:',
+    tasks: [scan],
+    workers: 0,
+    strict: false,
+    logger: false,
+  })
+  await runtime.submit(scan, 1, { lane: 'batch' })
+  const asked = Promise.withResolvers<void>()
+  const target: JobTarget = {
+    name: 'silent',
+    start: () => {
+      asked.resolve()
+      return new Promise(() => undefined)
+    },
+    stop: () => Promise.resolve(true),
+    state: () => Promise.resolve('unknown'),
+  }
+  const control = new AbortController()
+  const call = { signal: control.signal, system: realSystem, print: { isJson: true } as never }
+  const running = new JobLauncher({ runtime, target, types: ['scan'], most: 1, call }).run()
+  await asked.promise
+  control.abort()
+  await running
+  expect((await runtime.stats()).depth.batch).toBe(1)
+})

@@ -71,6 +71,7 @@ export class Attempt implements Host, Running {
   yieldAsked = false
   /** How its pass was settled; undefined for one that waits, was stopped or gave its task back. */
   settledAs: 'completed' | 'failed' | undefined
+  isUnsettled = false
 
   /** Holds its lease to its profile, if it has one. */
   watch: ProfileWatch | undefined
@@ -309,6 +310,7 @@ export class Attempt implements Host, Running {
   /** The attempt does not end before the store has answered: a cancellation may have come first. */
   settle(settlement: Settlement, rateLimit?: RateLimited): void {
     this.#holds += 1
+    this.isUnsettled = true
     if (settlement.as !== 'rate_limited')
       this.settledAs = settlement.as === 'completed' ? 'completed' : 'failed'
     if (settlement.as === 'completed') Received.of(this.parts.store).drop(this.claim.taskId)
@@ -321,13 +323,11 @@ export class Attempt implements Host, Running {
         ...charged,
         ...this.usage.backOff(rateLimit),
       })
-      .then(
-        () => this.#letGo(),
-        (error: unknown) => {
-          this.#unheard('settle', error)
-          this.#letGo()
-        },
-      )
+      .catch((error: unknown) => this.#unheard('settle', error))
+      .then(() => {
+        this.isUnsettled = false
+        this.#letGo()
+      })
   }
 
   log(level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>): void {

@@ -5,6 +5,8 @@ export interface Running {
   readonly claim: Claim
   /** How its pass was settled; undefined for one that waits, was stopped or gave its task back. */
   readonly settledAs: 'completed' | 'failed' | undefined
+  /** Its handler has ended, and the store has not answered how it was settled. */
+  readonly isUnsettled: boolean
   /** Why the handler may no longer act on behalf of its lease; undefined while it may. */
   readonly closedBy: Error | undefined
   /** Another task asked for the slot; the pass yields at its next step boundary. */

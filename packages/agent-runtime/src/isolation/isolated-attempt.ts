@@ -106,6 +106,10 @@ export class IsolatedAttempt implements Running, Limited, LineEars {
     this.#yieldAsked = asked
   }
 
+  get isUnsettled(): boolean {
+    return this.settledAs !== undefined && this.stopped === undefined
+  }
+
   get closedBy(): Error | undefined {
     if (this.stopped !== undefined) return this.stopped.error
     return this.handlerEnded ? new RuntimeError('step_outside_handler', 'the handler has ended') : undefined

@@ -1,4 +1,4 @@
-import type { Claim, LeaseNotice } from '@ku0/agent-runtime-core'
+import { type Claim, LeaseLost, type LeaseNotice } from '@ku0/agent-runtime-core'
 import type { LeakedHandler } from '../api/worker.ts'
 import { readTerms } from '../durable/child/submission-data.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
@@ -44,6 +44,8 @@ export class Scheduler implements AttemptObserver {
   #waiting: (() => void)[] = []
   #waitingFor: { readonly workerId: string; readonly wake: () => void }[] = []
   #closing = false
+  /** Leases that were lost while the process stopped; undefined before. */
+  #lostInStop: Set<string> | undefined
 
   constructor(
     parts: Parts,
@@ -138,11 +140,13 @@ export class Scheduler implements AttemptObserver {
   /** The store has failed for good: no lease can be kept, and no write is accepted. */
   failed(error: Error): void {
     this.#closing = true
+    this.#lostInStop = undefined
     for (const attempt of this.#attempts.values()) attempt.lose(error)
   }
 
   /** Claims that arrive from now on are given back at once. */
   close(): void {
+    this.#lostInStop ??= this.#closing ? undefined : new Set()
     this.#closing = true
   }
 
@@ -170,6 +174,17 @@ export class Scheduler implements AttemptObserver {
       released += 1
     }
     return released
+  }
+
+  /**
+   * Number of tasks that ended neither by themselves nor by {@link abandon}: their leases were lost since
+   * {@link close}, or the store has not answered how they were settled.
+   */
+  get unsettled(): number {
+    const left = new Set(this.#lostInStop)
+    for (const [leaseId, { isUnsettled, closedBy }] of this.#attempts)
+      if (isUnsettled || (this.#lostInStop !== undefined && closedBy instanceof LeaseLost)) left.add(leaseId)
+    return left.size
   }
 
   slotFree(attempt: Running): void {
@@ -218,6 +233,7 @@ export class Scheduler implements AttemptObserver {
     { kind: reason, afterMs, leaked }: { kind: Stop['kind']; afterMs: number; leaked: boolean },
   ): void {
     const { taskId, leaseId, workerId, type, attempt: tried } = attempt.claim
+    if (reason === 'lost') this.#lostInStop?.add(leaseId)
     if (leaked) {
       const at = this.#parts.environment.clock.now()
       this.#leaked.set(leaseId, { taskId, type, leaseId, workerId, attempt: tried, reason, at })

@@ -1,5 +1,5 @@
-import { describeError, type ExecutionConfig, type Timer, type Timers } from '@ku0/agent-runtime-core'
-import type { Deadlines } from '../lease/deadlines.ts'
+import { describeError, type Environment, type ExecutionConfig } from '@ku0/agent-runtime-core'
+import { Deadlines } from '../lease/deadlines.ts'
 import type { LogLine } from '../api/logger.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { WorkerRegistry } from './registry.ts'
@@ -24,12 +24,21 @@ export interface HeldLeases {
   abandon(): Promise<void>
 }
 
-/** How long a stop waits. */
+/** How long a stop waits. Source: `docs/semantics.md 5.6`. */
 export interface Patience extends Disposable {
   /** Resolves when somebody asks for the end at once: from then on only the last writes are waited for. */
   readonly hurry: Promise<void>
-  /** Resolves {@link LAST_WRITES_MS} later: from then on nothing is waited for. */
+  /** Resolves when running tasks have had their grace. */
+  readonly graceOver: Promise<void>
+  /**
+   * Resolves {@link LAST_WRITES_MS} after `hurry`, or after all that a stop may take: from then on nothing is
+   * waited for, whoever holds the database and whether or not it answers.
+   */
   readonly over: Promise<void>
+  /** Waits for something until {@link over}; what has not ended by then is named in {@link left}. */
+  readonly last: (what: string, done: Promise<unknown>) => Promise<void>
+  /** The names of all that was not waited for. */
+  readonly left: readonly string[]
 }
 
 /**
@@ -38,44 +47,72 @@ export interface Patience extends Disposable {
  */
 const LAST_WRITES_MS = 500
 
-export function patienceOf(hurry: Promise<void>, timers: Timers): Patience {
-  const over = Promise.withResolvers<void>()
-  let timer: Timer | undefined
+/** The patience of a stop that begins now: its grace, then the time of handlers and hooks to end, and {@link LAST_WRITES_MS}. */
+export function patienceOf(
+  hurry: Promise<void>,
+  {
+    config,
+    environment: { clock, timers },
+  }: {
+    readonly config: Pick<ExecutionConfig, 'drainGraceMs' | 'killGraceMs' | 'cleanupTimeoutMs'>
+    readonly environment: Pick<Environment, 'clock' | 'timers'>
+  },
+  { drain = true, graceMs = config.drainGraceMs }: StopOptions,
+): Patience {
+  const [graceOver, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const deadlines = new Deadlines(clock, timers)
+  const grace = drain ? graceMs : 0
+  deadlines.after(grace, graceOver.resolve)
+  deadlines.after(grace + config.killGraceMs + config.cleanupTimeoutMs + LAST_WRITES_MS, over.resolve)
   let waiting = true
-  const arm = () => {
-    if (waiting) timer = timers.after(LAST_WRITES_MS, over.resolve)
+  void hurry.then(() => {
+    if (waiting) deadlines.after(LAST_WRITES_MS, over.resolve)
+  })
+  const left = new Set<string>()
+  return {
+    hurry,
+    graceOver: graceOver.promise,
+    over: over.promise,
+    async last(what, done) {
+      left.add(what)
+      const ended = done.finally(() => left.delete(what))
+      await Promise.race([ended, over.promise])
+    },
+    get left() {
+      return [...left]
+    },
+    [Symbol.dispose]: () => {
+      waiting = false
+      deadlines.close()
+    },
   }
-  void hurry.then(arm)
-  const dispose = () => {
-    waiting = false
-    timer?.cancel()
-  }
-  return { hurry, over: over.promise, [Symbol.dispose]: dispose }
 }
 
 /**
  * Stops the workers of this process. It claims nothing more, and running tasks have their grace. Then what is
  * left is aborted and goes back to the queue with the same attempt. After that handlers and commands, and
  * then the hooks, have `killGraceMs` and `cleanupTimeoutMs` together to end. A second stop request ends these
- * waits. Nothing that runs is ever marked as failed. Source: `docs/semantics.md 5.6`; `docs/reliability.md`
- * A22.
+ * waits. Nothing that runs is ever marked as failed. A store that does not answer makes none of it longer.
+ * Source: `docs/semantics.md 5.6`; `docs/reliability.md` A22.
  */
 export async function shutDownWorkers(
   { config, deadlines, scheduler, registry, log }: ShutdownDeps,
-  { drain = true, graceMs = config.drainGraceMs }: StopOptions,
-  { hurry, over }: Patience,
+  { drain = true }: StopOptions,
+  patience: Patience,
 ): Promise<StopReport> {
+  const { hurry, graceOver } = patience
   scheduler.close()
   const told = attempt(registry.drain(), log)
   if (drain) {
-    await Promise.race([told, hurry])
-    await idleWithin(scheduler, deadlines, graceMs, hurry)
+    await Promise.race([told, graceOver, hurry])
+    await Promise.race([scheduler.idle(), graceOver, hurry])
   }
   const released = scheduler.abandon()
   // Hooks run after the commands, however long these take.
   await idleWithin(scheduler, deadlines, config.killGraceMs + config.cleanupTimeoutMs, hurry)
-  await Promise.race([attempt(registry.remove(), log), over])
-  return { drained: released === 0, released }
+  await patience.last('the removal of its workers', attempt(registry.remove(), log))
+  const { unsettled } = scheduler
+  return { drained: released === 0 && unsettled === 0, released: released + unsettled }
 }
 
 /**
@@ -87,24 +124,31 @@ export async function shutDownLeases(
   desk: HeldLeases,
   { config, deadlines }: Pick<ShutdownDeps, 'config' | 'deadlines'>,
   { drain = true, graceMs = config.drainGraceMs }: StopOptions,
-  { hurry, over }: Patience,
+  patience: Patience,
 ): Promise<boolean> {
-  if (drain) await idleWithin(desk, deadlines, graceMs, hurry)
+  if (drain) await idleWithin(desk, deadlines, graceMs, patience.hurry)
   const left = desk.size
-  if (left > 0) await Promise.race([desk.abandon(), over])
+  if (left > 0) await patience.last('the end of leases that callers hold', desk.abandon())
   return left === 0
 }
 
-/** Releases the store, which ends the process's registration if the store is closed. */
+/** Releases the store, which ends the process's registration if the store is closed. Logs what nothing was waited for. */
 export async function closeWithin(
-  { over }: Patience,
+  patience: Patience,
   release: () => Promise<void>,
-  log: LogLine,
+  { log, released }: { readonly log: LogLine; readonly released: number },
 ): Promise<void> {
   const closed = release().catch((error: unknown) =>
     log('warn', 'the store did not close', { error: describeError(error) }),
   )
-  await Promise.race([closed, over])
+  await patience.last('the close of the store', closed)
+  const { left } = patience
+  if (left.length > 0)
+    log(
+      'warn',
+      'the store did not answer in time, and the stop did not wait for it: other processes take over what is left when its leases end',
+      { left, tasks: released },
+    )
 }
 
 async function idleWithin(

@@ -142,11 +142,12 @@ export class Workers {
     this.#isEnding = true
     this.#keeper.close()
     this.#retention.close()
-    await Promise.race([this.pool.close(), patience.hurry])
+    await Promise.race([this.pool.close(), patience.graceOver, patience.hurry])
     const { config, deadlines, log } = this.#deps
     const deps = { config, deadlines, scheduler: this.#scheduler, registry: this.#registry, log }
     const report = await shutDownWorkers(deps, options, patience)
-    await this.#isolation?.close()
+    if (this.#isolation !== undefined)
+      await patience.last('the end of threads and processes of handlers', this.#isolation.close())
     return report
   }
 
