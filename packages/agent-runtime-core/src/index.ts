@@ -1,19 +1,21 @@
 // Tasks: submissions, states, leases, steps, waits, children, approvals
 export {
   approvalName,
-  type ApprovalRequest,
   type ApprovalTerms,
-  type ApprovalTimeout,
-  approvalTimeouts,
   isVoid,
   outlivesRejection,
   type PendingApproval,
   type Rejection,
-  rejectionPolicies,
-  type RejectionPolicy,
   SPOT_CHECK_SHARE,
   type VerdictOutcome,
 } from './approval/approval.ts'
+export {
+  type ApprovalRequest,
+  type ApprovalTimeout,
+  approvalTimeouts,
+  rejectionPolicies,
+  type RejectionPolicy,
+} from './approval/request.ts'
 export {
   compareOversight,
   defaultOversightMode,
@@ -25,24 +27,21 @@ export {
   childName,
   childPolicies,
   type ChildPolicy,
-  type ChildRecord,
   isPatience,
   patienceKey,
 } from './child/child.ts'
-export {
-  describeDivergence,
-  type Divergence,
-  type DivergenceKind,
-  divergenceKinds,
-} from './history/divergence.ts'
+export type { ChildRecord } from './child/schema.ts'
+export { describeDivergence } from './history/divergence.ts'
+export type { Divergence } from './history/divergence-schema.ts'
+export { type DivergenceKind, divergenceKinds } from './history/divergence-kinds.ts'
 export {
   type Claim,
-  type ExecutionLease,
   type Fenced,
   type LeaseEndReason,
   leaseEndReasons,
   type LeaseNotice,
 } from './lease/lease.ts'
+export type { ExecutionLease } from './lease/schema.ts'
 export { type Doubt, doubtKey, isDoubt, type StartedStep } from './step/doubt.ts'
 export { keyText } from './step/key-text.ts'
 export type { StepRecord } from './step/schema.ts'
@@ -78,15 +77,16 @@ export {
   taskStates,
 } from './task/states.ts'
 export {
-  type OpenWait,
   RESERVED,
   type WaitKind,
   waitKinds,
   type WaitOutcome,
   waitOutcomes,
-  type WaitRecord,
   type WaitRequest,
+  type WaitReason,
+  waitReasons,
 } from './wait/wait.ts'
+export type { OpenWait, WaitRecord } from './wait/schema.ts'
 export {
   decideReplacement,
   isQuickDeath,
@@ -98,7 +98,8 @@ export {
   type Replacement,
   type Scaling,
 } from './pool/scaling.ts'
-export { type WorkerState, workerStates, type WorkerStatus } from './worker/worker.ts'
+export { type WorkerState, workerStates } from './worker/worker.ts'
+export type { WorkerStatus } from './worker/schema.ts'
 
 export {
   type ChildSeat,
@@ -180,17 +181,14 @@ export {
   eventCatalogue,
   type EventData,
   type EventType,
-  type FailureKind,
-  failureKinds,
   type OutputChunk,
   paperEvents,
   type RejectionReason,
   rejectionReasons,
   type RequeueReason,
   type StoredEvent,
-  type WaitReason,
-  waitReasons,
 } from './event/event.ts'
+export { type FailureKind, failureKinds } from './task/failure-kind.ts'
 export { foldEvents } from './history/fold-events.ts'
 export {
   CHAIN_START,
@@ -217,7 +215,6 @@ export {
   type BudgetOptions,
   budgetProblems,
   budgetRaise,
-  type BudgetRecord,
   type BudgetSum,
   type BudgetTerms,
   budgetTerms,
@@ -225,6 +222,7 @@ export {
   fieldOver,
   noUse,
 } from './budget/budget.ts'
+export type { BudgetRecord } from './budget/schema.ts'
 export {
   addUsage,
   MICRO,
@@ -247,22 +245,22 @@ export {
 export {
   type LimitedAmount,
   limitedAmounts,
-  MAX_AGENTS,
   needsAbortController,
-  type ProfileConfig,
   profileConfigs,
-  type ProfileTerms,
   type ResourceBudget,
-  type ResourceLimit,
-  type ResourceLimits,
   type ResourcesLeft,
   softAboveHard,
-  type SwarmTerms,
   type UsageSample,
-  type WorkloadProfile,
-  workloadProfiles,
   type WorkTelemetry,
 } from './profile/profile.ts'
+export { MAX_AGENTS, type WorkloadProfile, workloadProfiles } from './profile/classes.ts'
+export type {
+  ProfileConfig,
+  ProfileTerms,
+  ResourceLimit,
+  ResourceLimits,
+  SwarmTerms,
+} from './profile/schema.ts'
 export { profileConfigRules, resourceLimitRules } from './profile/rules.ts'
 export {
   type BackOff,
@@ -300,15 +298,10 @@ export {
   defaultCredits,
   type OutOfCredits,
   outOfCreditsChoices,
-  type SharesConfig,
 } from './share/client.ts'
-export {
-  entryKinds,
-  MAX_CREDITS,
-  type CreditBalance,
-  type EntryKind,
-  type LedgerEntry,
-} from './ledger/entry.ts'
+export type { SharesConfig } from './share/schema.ts'
+export { MAX_CREDITS, type CreditBalance, type LedgerEntry } from './ledger/entry.ts'
+export { entryKinds, type EntryKind } from './ledger/entry-kinds.ts'
 export type { ShareEntry, ShareTree } from './share/share-tree.ts'
 export type { AgentRecord, SwarmRecord } from './swarm/port.ts'
 
@@ -508,7 +501,8 @@ export {
   type Timer,
   type Timers,
 } from './config/environment.ts'
-export type { ConfigWarning, ExecutionConfig, ExecutionConfigInput } from './config/schema.ts'
+export type { ExecutionConfig, ExecutionConfigInput } from './config/schema.ts'
+export type { ConfigWarning } from './config/relations.ts'
 export { defaultConfig, readPlainConfig, settingNames, wholeConfig } from './config/whole-config.ts'
 export {
   type ConfigurationRecord,

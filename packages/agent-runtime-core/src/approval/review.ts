@@ -1,5 +1,6 @@
 import { isEscalation } from '../recovery/escalation.ts'
-import { approvalName, type ApprovalRequest, type ApprovalTerms } from './approval.ts'
+import { approvalName, type ApprovalTerms } from './approval.ts'
+import type { ApprovalRequest } from './request.ts'
 import type { WaitOutcome, WaitRequest } from '../wait/wait.ts'
 import type { SignalRow, WaitRow } from '../wait/row.ts'
 import type { TaskRow } from '../task/row.ts'

@@ -4,7 +4,6 @@ import { assertFields } from '../check/rules.ts'
 import { MAX_COUNT } from '../config/setting.ts'
 import { suggestionFor } from '../check/suggestion.ts'
 import { MICRO, type UsageSum } from './usage.ts'
-export type { BudgetRecord } from './schema.ts'
 
 /** The amounts that a budget can limit. Source: `docs/semantics.md 11.5`. */
 export const budgetFields = ['tokens', 'money', 'cost', 'wallMs', 'steps'] as const

@@ -1,4 +1,5 @@
-import type { BudgetField, BudgetRecord, BudgetSum } from './budget.ts'
+import type { BudgetField, BudgetSum } from './budget.ts'
+import type { BudgetRecord } from './schema.ts'
 
 /** Writes about budgets. */
 export interface BudgetWrites {

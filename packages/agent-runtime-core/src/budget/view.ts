@@ -4,10 +4,10 @@ import {
   budgetAmounts,
   type BudgetField,
   budgetFields,
-  type BudgetRecord,
   type BudgetSum,
   type BudgetUse,
 } from './budget.ts'
+import type { BudgetRecord } from './schema.ts'
 import type { BudgetRow } from './row.ts'
 
 /** A budget and the task that it was given to. */

@@ -1,5 +1,4 @@
 import { RESERVED } from '../wait/wait.ts'
-export type { ChildRecord } from './schema.ts'
 
 /**
  * The treatment of a child that still runs when its parent ends, or when the branch that spawned it is

@@ -1,5 +1,6 @@
 import type { BudgetField } from '../budget/budget.ts'
-import type { ChildPolicy, ChildRecord } from './child.ts'
+import type { ChildPolicy } from './child.ts'
+import type { ChildRecord } from './schema.ts'
 import type { Receipt, Submission } from '../submit/submission.ts'
 import type { Sibling } from '../supervision/supervision.ts'
 

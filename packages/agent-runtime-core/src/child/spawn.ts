@@ -1,4 +1,5 @@
-import { childName, type ChildRecord } from './child.ts'
+import { childName } from './child.ts'
+import type { ChildRecord } from './schema.ts'
 import { type FinalState, isFinal } from '../task/states.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import { budgetsOf, excessOf, exhausted } from '../budget/debit.ts'

@@ -1,4 +1,18 @@
-import type { ConfigWarning, ExecutionConfig } from './schema.ts'
+/** A setting that is allowed and most likely a mistake. */
+export interface ConfigWarning {
+  readonly path: string
+  readonly message: string
+}
+
+/** The settings that bound each other. */
+interface Related {
+  readonly heartbeatIntervalMs: number
+  readonly leaseTtlMs: number
+  readonly presenceIntervalMs: number
+  readonly presenceTtlMs: number
+  readonly queueDepthLimit: number
+  readonly batchBackpressureThreshold: number
+}
 
 /** Each interval of renewal, and the lifetime that it renews. */
 const renewals = [
@@ -7,7 +21,7 @@ const renewals = [
 ] as const
 
 /** The settings that contradict others, with the values that would not. */
-export function conflictsIn(config: ExecutionConfig): { path: string; allowed: string }[] {
+export function conflictsIn(config: Related): { path: string; allowed: string }[] {
   const conflicts = []
   for (const [interval, ttl] of renewals) {
     if (config[interval] >= config[ttl]) {
@@ -22,7 +36,7 @@ export function conflictsIn(config: ExecutionConfig): { path: string; allowed: s
 }
 
 /** The settings that are allowed and most likely mistakes. */
-export function warningsFor(config: ExecutionConfig): ConfigWarning[] {
+export function warningsFor(config: Related): ConfigWarning[] {
   return renewals
     .filter(([interval, ttl]) => config[interval] * 3 > config[ttl])
     .map(([interval, ttl]) => ({

@@ -1,5 +1,5 @@
-import { conflictsIn, warningsFor } from './relations.ts'
-import type { ConfigWarning, ExecutionConfig } from './schema.ts'
+import { type ConfigWarning, conflictsIn, warningsFor } from './relations.ts'
+import type { ExecutionConfig } from './schema.ts'
 import { MAX_COUNT, MAX_DURATION_MS } from './setting.ts'
 
 /**

@@ -1,17 +1,20 @@
 import type { BudgetField, BudgetSum } from '../budget/budget.ts'
 import type { ChildPolicy } from '../child/child.ts'
-import type { Divergence } from '../history/divergence.ts'
+import type { Divergence } from '../history/divergence-schema.ts'
 import type { Lane } from '../task/lane.ts'
 import type { LeaseEndReason } from '../lease/lease.ts'
 import type { Recovered } from '../recovery/decide.ts'
 import type { OversightMode } from '../approval/oversight-mode.ts'
 import type { OutOfCredits } from '../share/client.ts'
-import type { LimitedAmount, ProfileTerms } from '../profile/profile.ts'
+import type { LimitedAmount } from '../profile/profile.ts'
+import type { ProfileTerms } from '../profile/schema.ts'
 import type { FinalState } from '../task/states.ts'
 import type { SupervisionStrategy } from '../supervision/supervision.ts'
 import type { UsageSum } from '../budget/usage.ts'
 import type { AdmissionVerdict } from '../submit/verdict.ts'
 import type { WaitKind, WaitOutcome } from '../wait/wait.ts'
+import { type FailureKind } from '../task/failure-kind.ts'
+import { type WaitReason } from '../wait/wait.ts'
 
 /** Why a submission was refused. Source: `docs/semantics.md 1.1`. */
 export const rejectionReasons = [
@@ -26,28 +29,6 @@ export const rejectionReasons = [
   'quota_exceeded',
 ] as const
 export type RejectionReason = (typeof rejectionReasons)[number]
-
-/** The kinds of waits of a waiting task. Source: `docs/semantics.md 1.1`. */
-export const waitReasons = ['approval', 'signal', 'timer', 'children', 'budget', 'divergence'] as const
-export type WaitReason = (typeof waitReasons)[number]
-
-/** The kinds of failure of a failed task. Source: `docs/semantics.md 1.1, 8.8`. */
-export const failureKinds = [
-  'error',
-  'timeout',
-  'hard_limit',
-  'poisoned',
-  'schema_mismatch',
-  'invalid_output',
-  'limit_exceeded',
-  'not_approved',
-  'budget_exceeded',
-  'lease_lost',
-  'crashed',
-  'escalated',
-  'gateway_unreachable',
-] as const
-export type FailureKind = (typeof failureKinds)[number]
 
 /** Why a running task went back to the queue. */
 export type RequeueReason = Extract<

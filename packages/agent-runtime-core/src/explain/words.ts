@@ -7,13 +7,14 @@ import { afterIn, supervisorTerms } from '../supervision/supervision.ts'
 import { isDoubt } from '../step/doubt.ts'
 import { isEscalation } from '../recovery/escalation.ts'
 import { childKeyOf, isPatience } from '../child/child.ts'
-import type { BudgetRecord } from '../budget/budget.ts'
-import { describeDivergence, type Divergence } from '../history/divergence.ts'
+import type { BudgetRecord } from '../budget/schema.ts'
+import { describeDivergence } from '../history/divergence.ts'
+import type { Divergence } from '../history/divergence-schema.ts'
 import { RETRY_KEY } from '../history/replay.ts'
 import type { Recovered } from '../recovery/decide.ts'
 import type { ErrorSummary, OpenChildren, Requeues } from '../store/explanation.ts'
 import type { TaskRecord } from '../task/schema.ts'
-import type { OpenWait } from '../wait/wait.ts'
+import type { OpenWait } from '../wait/schema.ts'
 
 /** Why a task that was started before is due at a time. */
 export function sinceText(last: Requeues['last'] | undefined): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { divergenceKinds } from './divergence.ts'
+import { divergenceKinds } from './divergence-kinds.ts'
 
 /** The first place at which a handler's code and its task's history differ. Source: `docs/semantics.md 6.4`. */
 export const Divergence = z.strictObject({

@@ -6,7 +6,7 @@ import type { EventData, StoredEvent } from '../event/event.ts'
 import { canMove, isFinal, type TaskState } from '../task/states.ts'
 import { RESTART_NAME, supervisedIn } from '../supervision/supervision.ts'
 import { addUsage, usageOf, type UsageSum } from '../budget/usage.ts'
-import type { OpenWait } from '../wait/wait.ts'
+import type { OpenWait } from '../wait/schema.ts'
 
 /**
  * The row that a task's events make, and the moves that the table of states does not have. `fenceFloors`: above which the tokens of each

@@ -1,4 +1,4 @@
-import type { Divergence } from './divergence.ts'
+import type { Divergence } from './divergence-schema.ts'
 import { StoreError } from '../error/errors.ts'
 
 /** The first place at which a stored history is not what was written. Source: `docs/semantics.md 6.2`. */

@@ -1,15 +1,16 @@
 import type { Rejection } from '../approval/approval.ts'
 import type { UsageSum } from '../budget/usage.ts'
-import type { ChildRecord } from '../child/child.ts'
+import type { ChildRecord } from '../child/schema.ts'
 import type { StoredEvent } from '../event/event.ts'
-import type { Divergence } from './divergence.ts'
+import type { Divergence } from './divergence-schema.ts'
 import type { HistoryFault } from './history-fault.ts'
 import type { Fenced } from '../lease/lease.ts'
 import type { PastFailures } from '../recovery/past-failure.ts'
 import type { StepRecord } from '../step/schema.ts'
 import type { Receipt, Submission } from '../submit/submission.ts'
 import type { TaskState } from '../task/states.ts'
-import type { OpenWait, WaitKind, WaitRecord } from '../wait/wait.ts'
+import type { WaitKind } from '../wait/wait.ts'
+import type { OpenWait, WaitRecord } from '../wait/schema.ts'
 
 /** Writes about histories. */
 export interface HistoryWrites {

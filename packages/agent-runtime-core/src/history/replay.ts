@@ -1,4 +1,4 @@
-import type { Divergence } from './divergence.ts'
+import type { Divergence } from './divergence-schema.ts'
 import type { StepRecord } from '../step/schema.ts'
 import { RESERVED, type WaitKind } from '../wait/wait.ts'
 

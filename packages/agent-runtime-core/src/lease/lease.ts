@@ -1,6 +1,5 @@
 import type { ResourcesLeft } from '../profile/profile.ts'
 import type { Lane } from '../task/lane.ts'
-export type { ExecutionLease } from './schema.ts'
 
 /** Why a lease ended. Source: `docs/semantics.md 1.1, 4.10`. */
 export const leaseEndReasons = [

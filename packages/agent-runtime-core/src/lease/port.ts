@@ -1,6 +1,7 @@
 import type { UsageSum } from '../budget/usage.ts'
-import type { ExecutionLease } from './lease.ts'
-import type { ProfileTerms, ResourcesLeft } from '../profile/profile.ts'
+import type { ExecutionLease } from './schema.ts'
+import type { ResourcesLeft } from '../profile/profile.ts'
+import type { ProfileTerms } from '../profile/schema.ts'
 import type { Receipt, Submission } from '../submit/submission.ts'
 
 /** Writes about leases. */

@@ -1,6 +1,6 @@
 import { MICRO } from '../budget/usage.ts'
 import type { StreamRow } from '../queue/row.ts'
-import type { SharesConfig } from '../share/client.ts'
+import type { SharesConfig } from '../share/schema.ts'
 import type { Objection } from '../submit/verdict.ts'
 import type { Submission } from '../submit/submission.ts'
 import type { TaskRow } from '../task/row.ts'

@@ -1,4 +1,4 @@
-import type { EntryKind } from './entry.ts'
+import type { EntryKind } from './entry-kinds.ts'
 
 /** An entry of a client's ledger. Amounts in millionths. Source: `docs/semantics.md 11.8`. */
 export interface EntryRow {

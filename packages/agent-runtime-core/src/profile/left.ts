@@ -1,4 +1,5 @@
-import type { ResourceLimits, ResourcesLeft } from './profile.ts'
+import type { ResourcesLeft } from './profile.ts'
+import type { ResourceLimits } from './schema.ts'
 import { restOf, shareOf } from '../swarm/agents.ts'
 import type { UsageRow } from './row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'

@@ -1,4 +1,5 @@
-import { limitedAmounts, type LimitedAmount, type ResourceLimit, type ResourceLimits } from './profile.ts'
+import { limitedAmounts, type LimitedAmount } from './profile.ts'
+import type { ResourceLimit, ResourceLimits } from './schema.ts'
 
 /** The usage of a lease so far. */
 export type AmountsUsed = Readonly<Record<LimitedAmount, number>>

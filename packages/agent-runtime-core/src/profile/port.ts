@@ -1,5 +1,6 @@
 import type { ScarCause } from '../route/scar.ts'
-import type { ProfileTerms, ResourcesLeft, UsageSample } from './profile.ts'
+import type { ResourcesLeft, UsageSample } from './profile.ts'
+import type { ProfileTerms } from './schema.ts'
 
 /** Writes about work under a profile. */
 export interface ProfileWrites {

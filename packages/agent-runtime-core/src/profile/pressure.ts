@@ -1,4 +1,5 @@
-import type { ProfileConfig, WorkTelemetry } from './profile.ts'
+import type { WorkTelemetry } from './profile.ts'
+import type { ProfileConfig } from './schema.ts'
 
 /** How far work is from what its profile expects, in each dimension: 0 as expected, towards 1 far above it, below 0 under it. */
 export interface PressureVector {

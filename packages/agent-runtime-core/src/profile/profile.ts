@@ -1,13 +1,5 @@
 import type { ProfileConfig, ResourceLimits } from './schema.ts'
-
-export type { ProfileConfig, ResourceLimit, ResourceLimits, ProfileTerms, SwarmTerms } from './schema.ts'
-
-/** The largest amount of CPU time or memory that can be set. */
-export const MAX_AMOUNT = 9_000_000_000_000_000
-
-/** The classes of work; `CUSTOM` brings a config of its own. Source: rfc-0010-workload-profiles; `docs/semantics.md 10.1`. */
-export const workloadProfiles = ['LIGHT', 'STANDARD', 'HEAVY', 'EXTREME', 'CUSTOM'] as const
-export type WorkloadProfile = (typeof workloadProfiles)[number]
+import { type WorkloadProfile } from './classes.ts'
 
 /** The table of the RFC. Source: rfc-0010-workload-profiles, Profile Definitions; `docs/semantics.md 10.1`. */
 export const profileConfigs: Readonly<Record<Exclude<WorkloadProfile, 'CUSTOM'>, ProfileConfig>> = {
@@ -86,9 +78,6 @@ export interface WorkTelemetry extends UsageSample {
   /** Ms since the last heartbeat. */
   readonly heartbeatAge?: number | undefined
 }
-
-/** How many agents a swarm may be asked to hold. */
-export const MAX_AGENTS = 10_000
 
 /**
  * The rest of the amounts that a lease may use; null without a limit. Source: `docs/semantics.md 10.6`.

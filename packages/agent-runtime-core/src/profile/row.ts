@@ -1,4 +1,4 @@
-import type { ProfileTerms } from './profile.ts'
+import type { ProfileTerms } from './schema.ts'
 
 /** The usage of a running task with a profile, and of an agent of a swarm. Most tasks have no such row. */
 export interface UsageRow {

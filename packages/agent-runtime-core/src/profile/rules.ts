@@ -1,6 +1,7 @@
 import { MAX_DURATION_MS } from '../config/setting.ts'
 import { flagRule, type Rule, type Rules } from '../check/rules.ts'
-import { MAX_AMOUNT, type ProfileConfig, type ResourceLimit } from './profile.ts'
+import { MAX_AMOUNT } from './classes.ts'
+import type { ProfileConfig, ResourceLimit } from './schema.ts'
 
 /** The rules of the schema of a profile's config, for programs that pass one: these rules need no schemas. */
 export const profileConfigRules: Rules<ProfileConfig> = {

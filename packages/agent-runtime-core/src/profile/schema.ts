@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MAX_AGENTS, MAX_AMOUNT, workloadProfiles } from './profile.ts'
+import { MAX_AGENTS, MAX_AMOUNT, workloadProfiles } from './classes.ts'
 import { duration, wholeNumber } from '../config/setting-schema.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { SharesConfig } from '../share/client.ts'
+import type { SharesConfig } from '../share/schema.ts'
 
 /** A stream of queued tasks, with the values that the order among streams depends on. */
 export interface QueuedStream {

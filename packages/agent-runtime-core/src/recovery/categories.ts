@@ -1,4 +1,4 @@
-import type { FailureKind } from '../event/event.ts'
+import type { FailureKind } from '../task/failure-kind.ts'
 import type { FailureCategory } from './recovery.ts'
 
 /** The category of a kind of failure; undefined for one that no other try can end otherwise. Source: `docs/semantics.md 14.3`. */

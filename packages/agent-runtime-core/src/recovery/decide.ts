@@ -1,4 +1,4 @@
-import type { FailureKind } from '../event/event.ts'
+import type { FailureKind } from '../task/failure-kind.ts'
 import { type Backoff, decideBackoff } from '../task/backoff.ts'
 import {
   type FailureCategory,

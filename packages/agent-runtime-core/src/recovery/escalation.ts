@@ -1,4 +1,4 @@
-import type { FailureKind } from '../event/event.ts'
+import type { FailureKind } from '../task/failure-kind.ts'
 import { RESERVED } from '../wait/wait.ts'
 import type { FailureCategory } from './recovery.ts'
 

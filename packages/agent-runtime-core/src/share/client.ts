@@ -1,5 +1,3 @@
-export type { SharesConfig } from './schema.ts'
-
 /**
  * The contract of a client: `contracted` weighs 4, and in strict order comes before `marketplace`. Source:
  * agent-scheduler-paper 4.2.

@@ -1,5 +1,6 @@
 import { MICRO } from '../budget/usage.ts'
-import { defaultCredits, type ClientTier, type SharesConfig } from './client.ts'
+import { defaultCredits, type ClientTier } from './client.ts'
+import type { SharesConfig } from './schema.ts'
 
 /** Weights of the tiers. Source: agent-scheduler-paper 4.3. */
 export const tierWeights: Readonly<Record<ClientTier, number>> = { contracted: 4, marketplace: 1 }

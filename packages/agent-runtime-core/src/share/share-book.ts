@@ -1,7 +1,8 @@
 import { decideSettlement, decideStart, settledIncrement, shareIncrement, tierWeights } from './fairness.ts'
 import { addAmounts, type Amounts, amountsOf, dominantShare, entitlement, type Use } from './dominant.ts'
 import { effectiveWeight, ignoresReputation } from '../evaluation/reputation.ts'
-import { clientTiers, defaultCredits, type SharesConfig } from './client.ts'
+import { clientTiers, defaultCredits } from './client.ts'
+import type { SharesConfig } from './schema.ts'
 import {
   firstOf,
   type ShareEntry,

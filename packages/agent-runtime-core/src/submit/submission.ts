@@ -2,7 +2,7 @@ import type { OversightMode } from '../approval/oversight-mode.ts'
 import type { OutOfCredits } from '../share/client.ts'
 import type { BudgetTerms } from '../budget/budget.ts'
 import type { RejectionReason } from '../event/event.ts'
-import type { ProfileTerms } from '../profile/profile.ts'
+import type { ProfileTerms } from '../profile/schema.ts'
 import type { Lane } from '../task/lane.ts'
 
 /** One submission, its values encoded and its limits checked. */

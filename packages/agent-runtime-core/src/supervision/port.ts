@@ -1,4 +1,4 @@
-import type { ChildRecord } from '../child/child.ts'
+import type { ChildRecord } from '../child/schema.ts'
 import type { Receipt, Submission } from '../submit/submission.ts'
 import type { ChildRestart, SupervisedChild, SupervisorTerms } from './supervision.ts'
 import type { TaskState } from '../task/states.ts'

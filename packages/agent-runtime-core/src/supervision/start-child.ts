@@ -1,4 +1,4 @@
-import type { ChildRecord } from '../child/child.ts'
+import type { ChildRecord } from '../child/schema.ts'
 import type { ChildRow } from '../child/row.ts'
 import { recordOf } from '../child/spawn.ts'
 import { submissionOf } from '../history/inherit.ts'

@@ -1,4 +1,4 @@
-import type { SwarmTerms } from '../profile/profile.ts'
+import type { SwarmTerms } from '../profile/schema.ts'
 import type { CircuitState } from '../route/circuit.ts'
 import type { Lane } from '../task/lane.ts'
 

@@ -1,4 +1,4 @@
-import type { SwarmTerms } from '../profile/profile.ts'
+import type { SwarmTerms } from '../profile/schema.ts'
 
 /** A swarm. Its agents are the usages that name it. */
 export interface SwarmRow {

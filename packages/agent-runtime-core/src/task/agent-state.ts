@@ -1,5 +1,5 @@
 import { RuntimeError } from '../error/errors.ts'
-import type { WaitReason } from '../event/event.ts'
+import type { WaitReason } from '../wait/wait.ts'
 import { show } from '../check/show.ts'
 import { taskStates, type TaskState } from './states.ts'
 

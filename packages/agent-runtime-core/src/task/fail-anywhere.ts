@@ -1,5 +1,5 @@
 import { parseJson } from '../codec/parse-json.ts'
-import type { FailureKind } from '../event/event.ts'
+import type { FailureKind } from './failure-kind.ts'
 import { tellParent } from '../child/spawn.ts'
 import { endLease, notice } from '../lease/fence.ts'
 import { dequeue, hold } from '../queue/stream.ts'

@@ -1,9 +1,7 @@
-import type { Lane } from './lane-schema.ts'
-
-export type { Lane } from './lane-schema.ts'
-
 /** The lanes, most urgent first. Source: Track AA, Queue Classification. */
 export const lanes = ['interactive', 'normal', 'batch'] as const
+/** One lane: `interactive` before `normal` before `batch`, strictly. */
+export type Lane = (typeof lanes)[number]
 
 /** Whether a value names a lane. */
 export function isLane(value: unknown): value is Lane {

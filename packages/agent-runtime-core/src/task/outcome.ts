@@ -1,5 +1,5 @@
 import type { ErrorRecord } from '../error/record.ts'
-import type { FailureKind } from '../event/event.ts'
+import type { FailureKind } from './failure-kind.ts'
 import { categoriesOf, categoryOfKind } from '../recovery/categories.ts'
 import { decideRecovery, type Recovered } from '../recovery/decide.ts'
 import type { FailureCategory, RecoveryPolicy } from '../recovery/recovery.ts'

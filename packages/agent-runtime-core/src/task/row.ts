@@ -1,5 +1,5 @@
 import type { AccountRow } from '../budget/row.ts'
-import type { WaitReason } from '../event/event.ts'
+import type { WaitReason } from '../wait/wait.ts'
 import type { TaskState } from './states.ts'
 
 /**

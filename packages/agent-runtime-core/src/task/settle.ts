@@ -1,4 +1,5 @@
-import type { EventType, FailureKind } from '../event/event.ts'
+import type { EventType } from '../event/event.ts'
+import type { FailureKind } from './failure-kind.ts'
 import { canonical } from '../codec/codec.ts'
 import { decideExpiry } from '../lease/expiry.ts'
 import { isRetryWait } from '../history/replay.ts'

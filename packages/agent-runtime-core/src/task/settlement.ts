@@ -1,4 +1,4 @@
-import type { FailureKind } from '../event/event.ts'
+import type { FailureKind } from './failure-kind.ts'
 import type { Recovered } from '../recovery/decide.ts'
 
 /** How a holder ends its lease. `rate_limited`: it is tried again, in the same attempt. */

@@ -1,6 +1,7 @@
 import type { UsageSum } from '../budget/usage.ts'
 import type { TaskState } from '../task/states.ts'
-import type { WaitRecord, WaitRequest } from './wait.ts'
+import type { WaitRequest } from './wait.ts'
+import type { WaitRecord } from './schema.ts'
 
 /** Writes about waits and signals. */
 export interface WaitWrites {

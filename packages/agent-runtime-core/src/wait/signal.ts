@@ -1,6 +1,7 @@
 import { endsWithRejection, TIMEOUT_VERDICT } from '../approval/approval.ts'
 import { isChildName } from '../child/child.ts'
-import type { EventType, WaitReason } from '../event/event.ts'
+import type { EventType } from '../event/event.ts'
+import type { WaitReason } from './wait.ts'
 import { isFinal } from '../task/states.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import { type WaitOutcome, waitReasonOf } from './wait.ts'

@@ -1,6 +1,4 @@
-import type { ApprovalRequest } from '../approval/approval.ts'
-import type { WaitReason } from '../event/event.ts'
-export type { OpenWait, WaitRecord } from './schema.ts'
+import type { ApprovalRequest } from '../approval/request.ts'
 
 /**
  * The kinds of waits of a handler that hold no slot. All but timers wait for something that arrives under a
@@ -8,6 +6,10 @@ export type { OpenWait, WaitRecord } from './schema.ts'
  */
 export const waitKinds = ['timer', 'signal', 'approval', 'child'] as const
 export type WaitKind = (typeof waitKinds)[number]
+
+/** The kinds of waits of a waiting task. Source: `docs/semantics.md 1.1`. */
+export const waitReasons = ['approval', 'signal', 'timer', 'children', 'budget', 'divergence'] as const
+export type WaitReason = (typeof waitReasons)[number]
 
 /** Why a task waits whose first wait is of this kind. Source: `docs/semantics.md 1.1`. */
 export const waitReasonOf = {

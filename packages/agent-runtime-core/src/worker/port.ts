@@ -1,6 +1,6 @@
 import type { Lane } from '../task/lane.ts'
 import type { TypeSettings } from './type-settings.ts'
-import type { WorkerStatus } from './worker.ts'
+import type { WorkerStatus } from './schema.ts'
 
 /** Writes about workers. */
 export interface WorkerWrites {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type ApprovalRequest, approvalName, type ApprovalTerms } from '../../src/approval/approval.ts'
+import { approvalName, type ApprovalTerms } from '../../src/approval/approval.ts'
+import type { ApprovalRequest } from '../../src/approval/request.ts'
 import {
   countVerdict,
   openApproval,

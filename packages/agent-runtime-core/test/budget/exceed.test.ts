@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { noUse } from '../../src/budget/budget.ts'
 import { exceed, exceededText, stop } from '../../src/budget/exceed.ts'
 import { blobReference, type MemoRow, type TaskRow } from '../../src/transition.ts'

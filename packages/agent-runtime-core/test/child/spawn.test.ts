@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type BudgetTerms, noUse } from '../../src/budget/budget.ts'
 import { childName } from '../../src/child/child.ts'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import type { Write } from '../../src/store/port.ts'
 import { spawn, tellParent } from '../../src/child/spawn.ts'
 import type { BudgetRow, ChildRow, TaskRow, WaitRow } from '../../src/transition.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ExecutionConfig, parseExecutionConfig } from '../../src/config/schema.ts'
+import { ExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { ConfigError } from '../../src/error/errors.ts'
 
 function problemsOf(input: unknown) {

@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import {
-  eventCatalogue,
-  type EventType,
-  failureKinds,
-  paperEvents,
-  rejectionReasons,
-  waitReasons,
-} from '../../src/event/event.ts'
+import { eventCatalogue, type EventType, paperEvents, rejectionReasons } from '../../src/event/event.ts'
+import { waitReasons } from '../../src/wait/wait.ts'
+import { failureKinds } from '../../src/task/failure-kind.ts'
 import { leaseEndReasons } from '../../src/lease/lease.ts'
 import { isFinal, taskStates } from '../../src/task/states.ts'
 

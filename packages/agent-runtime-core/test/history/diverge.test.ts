@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { noUse } from '../../src/budget/budget.ts'
-import type { Divergence } from '../../src/history/divergence.ts'
+import type { Divergence } from '../../src/history/divergence-schema.ts'
 import { CALLER } from '../../src/lease/caller.ts'
 import { diverge, resume } from '../../src/history/diverge.ts'
 import { noTotals, type SignalRow, type TaskRow, type WaitRow } from '../../src/transition.ts'

@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { domainWeights } from '../../src/evaluation/evaluation.ts'
-import {
-  limitedAmounts,
-  needsAbortController,
-  softAboveHard,
-  workloadProfiles,
-} from '../../src/profile/profile.ts'
+import { limitedAmounts, needsAbortController, softAboveHard } from '../../src/profile/profile.ts'
+import { workloadProfiles } from '../../src/profile/classes.ts'
 import { isSameTiming, runKeyOf } from '../../src/schedule/schedule.ts'
 
 describe('a workload profile (docs/semantics.md 10.1)', () => {

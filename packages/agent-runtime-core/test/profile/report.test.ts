@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ResourceLimits } from '../../src/profile/profile.ts'
+import type { ResourceLimits } from '../../src/profile/schema.ts'
 import type { Write } from '../../src/store/port.ts'
 import { swarmRoute } from '../../src/route/observe.ts'
 import { report, scar } from '../../src/profile/report.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import {
   ClaimRound,
   type Demander,

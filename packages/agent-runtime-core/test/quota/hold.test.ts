@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import type { Submission } from '../../src/submit/submission.ts'
 import type { QuotaRow, StreamRow, TaskRow } from '../../src/transition.ts'
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { failureKinds } from '../../src/event/event.ts'
+import { failureKinds } from '../../src/task/failure-kind.ts'
 import { categoriesOf, categoryOfKind } from '../../src/recovery/categories.ts'
 import { decideRecovery, type RecoveryCase } from '../../src/recovery/decide.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { runKeyOf, type ScheduleDefinition, type ScheduleRecord } from '../../src/schedule/schedule.ts'
 import type { Write } from '../../src/store/port.ts'
 import type { KeyRow, ScheduleRow } from '../../src/transition.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import type { Write } from '../../src/store/port.ts'
 import { clientRecordOf, putClient, removeClient } from '../../src/share/put-client.ts'
 import { type ClientRow, newClient } from '../../src/transition.ts'

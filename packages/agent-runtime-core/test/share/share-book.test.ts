@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { entriesOf } from '../../src/share/share-tree.ts'
 import { removeClient } from '../../src/share/put-client.ts'
 import { newClient, OPEN, poolAmong, shareOrderOf } from '../../src/transition.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { type ExecutionConfig, parseExecutionConfig } from '../../src/config/schema.ts'
+import { type ExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { clientTiers } from '../../src/share/client.ts'
 import { entriesOf, type ShareTree } from '../../src/share/share-tree.ts'
 import type { Submission } from '../../src/submit/submission.ts'

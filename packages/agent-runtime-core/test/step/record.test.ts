@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import type { Write } from '../../src/store/port.ts'
 import type { TaskRow, WaitRow } from '../../src/transition.ts'
 import { appendOutput, checkpoint, failStep, progress, recordStep, startStep } from '../../src/step/record.ts'

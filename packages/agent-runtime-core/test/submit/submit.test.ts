@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { noUse } from '../../src/budget/budget.ts'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { profileConfigs } from '../../src/profile/profile.ts'
 import type { Submission } from '../../src/submit/submission.ts'
 import { swarmRoute } from '../../src/route/observe.ts'

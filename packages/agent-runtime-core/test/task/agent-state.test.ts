@@ -9,7 +9,7 @@ import {
   paperAgentMoves,
   refusedAgentMoves,
 } from '../../src/task/agent-state.ts'
-import { waitReasons } from '../../src/event/event.ts'
+import { waitReasons } from '../../src/wait/wait.ts'
 import { compareOversight, defaultOversightMode, oversightModes } from '../../src/approval/oversight-mode.ts'
 import { isFinal, taskMoves, type TaskState, taskStates } from '../../src/task/states.ts'
 

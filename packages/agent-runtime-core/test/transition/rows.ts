@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { noUse } from '../../src/budget/budget.ts'
-import { type ExecutionConfig, parseExecutionConfig } from '../../src/config/schema.ts'
+import { type ExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { createIdCodec } from '../../src/store/ids.ts'
-import { profileConfigs, type ResourceLimits } from '../../src/profile/profile.ts'
+import { profileConfigs } from '../../src/profile/profile.ts'
+import type { ResourceLimits } from '../../src/profile/schema.ts'
 import { unused } from '../../src/swarm/agents.ts'
 import {
   type Base,

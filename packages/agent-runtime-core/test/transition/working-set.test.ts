@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { PATCH_KEY } from '../../src/history/replay.ts'
 import { InvalidTransition } from '../../src/error/errors.ts'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { canMove, canMoveLease, leaseStates, type TaskState, taskStates } from '../../src/task/states.ts'
 import {
   type EvaluationRow,

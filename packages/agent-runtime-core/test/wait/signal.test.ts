@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { approvalName, type ApprovalTerms } from '../../src/approval/approval.ts'
 import { childName } from '../../src/child/child.ts'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { RETRY_KEY } from '../../src/history/replay.ts'
 import { noTotals, type SignalRow, type TaskRow, type WaitRow } from '../../src/transition.ts'
 import {

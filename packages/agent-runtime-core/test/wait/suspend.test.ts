@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { approvalName, type ApprovalTerms } from '../../src/approval/approval.ts'
 import { noUse } from '../../src/budget/budget.ts'
-import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { branchLimitKey } from '../../src/history/replay.ts'
 import type { Write } from '../../src/store/port.ts'
 import { type BudgetRow, noTotals, type SignalRow, type TaskRow, type WaitRow } from '../../src/transition.ts'
