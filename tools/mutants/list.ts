@@ -26,6 +26,18 @@ const model = (name: string) => ['packages/agent-runtime-persistence/test/model/
 /** By the invariant or rule that each breaks. Source: `docs/reliability.md`. */
 export const mutants: readonly Mutant[] = [
   {
+    name: 'a name is given to another token while the first is accepted',
+    file: `${core}access/access-token.ts`,
+    edits: [['  return revokedAt !== null || (', '  return now > 0 || revokedAt !== null || (']],
+    killedBy: conformance('records', 'a token that is accepted keeps its name'),
+  },
+  {
+    name: 'a server that nobody asked for long accepts a token once more that was revoked meanwhile',
+    file: 'packages/agent-runtime-server/src/desk.ts',
+    edits: [['    if (looking !== undefined) await looking\n', '']],
+    killedBy: ['packages/agent-runtime-server/test/tokens.test.ts', 'open until its store holds a token'],
+  },
+  {
     name: '8.6 a report of the same progress keeps the time of the first one',
     file: `${persistence}sqlite/apply.ts`,
     edits: [[' ||\n    before.progressAt !== row.progressAt', '']],

@@ -54,6 +54,7 @@ export type Connection = AsyncDisposable &
     readonly budgets: Pick<Client['budgets'], 'continue' | 'get' | 'list' | 'stop'>
     readonly agreements: Client['agreements']
     readonly credits: Client['credits']
+    readonly accessTokens: Client['accessTokens']
     readonly supervisors: Pick<Client['supervisors'], 'list' | 'restart' | 'start' | 'stop' | 'which'>
     readonly schedules: Pick<Client['schedules'], 'list' | 'pause' | 'put' | 'remove' | 'resume' | 'trigger'>
   }

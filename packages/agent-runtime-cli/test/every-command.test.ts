@@ -19,11 +19,8 @@ const all = commands.flatMap(function below(
     ),
   ]
 })
-/** Those that open it: tokens stand beside it. */
-const onStore = all.filter(
-  ([name, { options = [] }]) =>
-    !name.startsWith('token') && options.some(({ flags }) => flags.includes('--store')),
-)
+/** Those that open it. */
+const onStore = all.filter(([, { options = [] }]) => options.some(({ flags }) => flags.includes('--store')))
 
 /** A call that fits the command. */
 function callOf(name: string, { args = [], options = [] }: CommandEntry): string[] {
@@ -37,6 +34,7 @@ function callOf(name: string, { args = [], options = [] }: CommandEntry): string
     submit: ['1'],
     'schedules put': ['1', '--every', '5m'],
     'supervisors start': ['1'],
+    'token create': ['--scopes', 'read'],
   }
   const needsTasks =
     options.some(({ flags }) => flags.includes('--tasks')) &&
@@ -75,7 +73,16 @@ describe('every command', () => {
 
   test('says that a store is not there, and makes none, unless it submits something', async () => {
     const folder = scratchFolder()
-    const makers = new Set(['config', 'worker', 'serve', 'submit', 'schedules put', 'verify', 'doctor'])
+    const makers = new Set([
+      'config',
+      'worker',
+      'serve',
+      'submit',
+      'schedules put',
+      'verify',
+      'doctor',
+      'token create',
+    ])
     for (const [name, entry] of onStore.filter(([it]) => !makers.has(it)))
       expect([name, await runIn({ folder }, ...callOf(name, entry), '--store', 'no.db')]).toEqual([
         name,

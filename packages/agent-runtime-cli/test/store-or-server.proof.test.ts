@@ -100,6 +100,27 @@ const calls: readonly (readonly string[])[] = [
   ['credits', 'buy', 'acme', '6', '--key', 'order 1'],
   ['credits', 'show', 'acme'],
   ['credits', 'ledger', 'acme', '--limit', '1'],
+  ['token'],
+  [
+    'token',
+    'create',
+    'ci',
+    '--scopes',
+    'read,submit',
+    '--client',
+    'acme',
+    '--types',
+    'greet',
+    '--expires',
+    '30d',
+  ],
+  ['token', 'create', 'ci', '--scopes', 'read'],
+  ['token', 'create', 'bad', '--scopes', 'reed'],
+  ['token'],
+  ['token', 'revoke', 'cj'],
+  ['token', 'revoke', 'ci'],
+  ['token', 'revoke', 'ci'],
+  ['token'],
   ['supervisors'],
   ['supervisors', '--all'],
   ['supervisors', 'show', 'ada'],
@@ -150,6 +171,7 @@ const changing = new Set(['submit', 'signal', 'fork', 'retry', 'cancel', 'schedu
 function steady({ code, out, err }: { readonly code: number; readonly out: string; readonly err: string }) {
   const plain = (text: string) =>
     text
+      .replaceAll(/ku0_[\w-]{43}/g, 'TOKEN')
       .replaceAll(/\b[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(\/\d+)?/g, 'ID')
       .replaceAll(/"(hash|prevHash|leaseId|fencingToken|storeId|workerId)":("[^"]*"|\d+)/g, '"$1":0')
       .replaceAll(/\b\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, 'TIME')

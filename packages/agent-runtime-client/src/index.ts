@@ -16,6 +16,7 @@ export type { Bulk, BulkAction, BulkFilter } from './bulk.ts'
 export type { FollowOptions } from './follow.ts'
 export type { AgainOptions, HttpClient, PageOptions, TaskLike } from './http-client.ts'
 export type {
+  AccessTokens,
   ApprovalEntry,
   Approvals,
   BudgetReceipt,
@@ -30,6 +31,8 @@ export type {
   ScheduleStatus,
   Supervisors,
   ServerInfo,
+  TokenRecord,
+  TokenTerms,
   Verdict,
   VerdictReceipt,
 } from './operations.ts'

@@ -1,4 +1,6 @@
 import type {
+  AccessScope,
+  AccessTokenRecord,
   BudgetLimits,
   BudgetRecord,
   ClientRecord,
@@ -192,6 +194,30 @@ export interface Agreements {
   get(name: string): Promise<AgreementRecord | undefined>
 }
 
+/** An access token, without its hash: times are epoch ms. */
+export type TokenRecord = Omit<AccessTokenRecord, 'hash'>
+
+/** The rights of an access token. */
+export interface TokenTerms {
+  readonly scopes: readonly AccessScope[]
+  readonly client?: string | undefined
+  readonly types?: readonly string[] | undefined
+  /** From this moment on it is refused, epoch ms or a Date. */
+  readonly expiresAt?: number | Date | undefined
+}
+
+/** The access tokens of the store; they need the scope `admin`. */
+export interface AccessTokens {
+  /** Makes a token. It is in this answer only; the store keeps its hash. */
+  create(name: string, terms: TokenTerms): Promise<TokenRecord & { readonly token: string }>
+  /** Keeps the hash of a token that you have drawn. */
+  put(name: string, terms: TokenTerms & { readonly hash: string }): Promise<TokenRecord>
+  /** All of them by name, revoked and expired ones among them. */
+  list(): Promise<readonly TokenRecord[]>
+  /** Undefined if there is no such token, or if it was revoked before. */
+  revoke(name: string): Promise<TokenRecord | undefined>
+}
+
 /** The credits of clients, entry by entry. */
 export interface Credits {
   /** Adds credits to a client's; with a key once. */
@@ -235,6 +261,7 @@ export interface Operations extends Agents, Pipelines {
   readonly clients: Clients
   readonly agreements: Agreements
   readonly credits: Credits
+  readonly accessTokens: AccessTokens
   /** The quotas for which something was counted. */
   quotas(): Promise<readonly QuotaState[]>
   /** The registered workers, of every process on the store. */
@@ -276,6 +303,12 @@ export function operationsOn(transport: Transport): Operations {
     (await transport.json({ method, path, ...(body === undefined ? {} : { body }) })) as T
   const remove = async (path: string): Promise<boolean> =>
     (await unlessUnknown<true>(transport.send({ method: 'DELETE', path }).then(() => true))) ?? false
+  const putToken = <T>(name: string, { expiresAt, ...terms }: TokenTerms): Promise<T> =>
+    send('POST', '/tokens', {
+      name,
+      ...terms,
+      ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
+    })
   const named = (kind: string, name: string, act = '') => `/${kind}/${encodeURIComponent(name)}${act}`
   const drain = async (workerId: string, act: string) =>
     (await unlessUnknown<{ workers: number }>(send('POST', named('workers', workerId, act))))?.workers ?? 0
@@ -350,6 +383,13 @@ export function operationsOn(transport: Transport): Operations {
       balance: (client) => unlessUnknown<CreditBalance>(get(named('clients', client, '/credits'))),
       entries: async (client, page = {}) =>
         (await get<{ entries: readonly LedgerEntry[] }>(named('clients', client, '/ledger'), page)).entries,
+    },
+    accessTokens: {
+      create: putToken,
+      put: putToken,
+      list: async () => (await get<{ tokens: readonly TokenRecord[] }>('/tokens')).tokens,
+      revoke: (name) =>
+        unlessUnknown<TokenRecord>(transport.json({ method: 'DELETE', path: named('tokens', name) })),
     },
     quotas: async () => (await get<{ quotas: readonly QuotaState[] }>('/quotas')).quotas,
     workers: async () => (await get<{ workers: readonly WorkerStatus[] }>('/workers')).workers,

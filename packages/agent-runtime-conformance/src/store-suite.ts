@@ -26,6 +26,7 @@ import { quotas } from './store-suite/quotas.ts'
 import { reads } from './store-suite/reads.ts'
 import { series } from './store-suite/series.ts'
 import { Scene, type Quiet, type Time } from './store-suite/scene.ts'
+import { access } from './store-suite/access.ts'
 import { schedules } from './store-suite/schedules.ts'
 import { retention } from './store-suite/retention.ts'
 import { fairShares } from './store-suite/shares.ts'
@@ -122,6 +123,7 @@ const sections: Readonly<Record<string, { readonly rules: string; readonly tests
     forks: { rules: 'docs/semantics.md 1.2, 6.3', tests: forks },
     retention: { rules: 'docs/semantics.md 6.6', tests: retention },
     schedules: { rules: 'docs/semantics.md, Schedules', tests: schedules },
+    'access tokens': { rules: 'docs/decisions/0068-tokens-in-the-store.md', tests: access },
     evaluations: { rules: 'docs/semantics.md 15.3', tests: evaluations },
     circuits: { rules: 'docs/semantics.md 10.3, 10.5, C8-C11', tests: circuits },
     'leases that their callers hold': { rules: 'docs/semantics.md 10.1, 10.4', tests: heldLeases },

@@ -572,4 +572,11 @@ export {
   samplesOf,
   WAIT_CLASSES,
 } from './series/sample.ts'
+export {
+  type AccessScope,
+  accessScopes,
+  type AccessTokenRecord,
+  ENDED_TOKEN_MS,
+  MAX_ACCESS_TOKENS,
+} from './access/access-token.ts'
 export type { StoreStats, Totals } from './store/stats.ts'

@@ -11,6 +11,7 @@ import { linesOf } from '@ku0/agent-runtime-persistence/lines'
 import { allows } from './access/caller.ts'
 import { Gate, unauthenticated } from './access/gate.ts'
 import { hostsOf, isLoopback } from './access/names.ts'
+import { StoreTokens } from './access/store-tokens.ts'
 import { TokenBook } from './access/tokens.ts'
 import { buildApi, route } from './api.ts'
 import { BulkActions } from './bulk/bulk-actions.ts'
@@ -38,8 +39,8 @@ export interface Desk {
   /** Never rejects: what goes wrong is an answer, too. */
   readonly handle: (request: Incoming) => Promise<Reply>
   readonly close: () => Promise<void>
-  /** Lets a request for a WebSocket through; what it returns takes the connection. Throws a problem that refuses it. */
-  readonly admitLine: (request: Incoming) => (connection: LineConnection) => LineEnd
+  /** Lets a request for a WebSocket through; what it gives takes the connection. Rejects with the problem that refuses it. */
+  readonly admitLine: (request: Incoming) => Promise<(connection: LineConnection) => LineEnd>
 }
 
 /** The rules of a server, from the gate to the headers of each answer. Throws a `ConfigError` that names every bad option. */
@@ -47,10 +48,20 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
   assertOptions(options)
   const { environment = system, onError = () => {} } = options
   const limits = limitsOf(options.limits)
-  const tokens = new TokenBook(options.tokens ?? [])
+  const tokens = new TokenBook(
+    options.tokens === 'store'
+      ? new StoreTokens({
+          list: () => runtime.accessTokens.list(),
+          clock: environment.clock,
+          report: onError,
+          mayBeOpen: () => !isReached,
+        })
+      : (options.tokens ?? []),
+  )
   const hosts = hostsOf(options.hosts)
   const open = [...hosts].filter((host) => !isLoopback(host))
-  if (tokens.isOpen && (open.length > 0 || options.exposed === true))
+  const isReached = open.length > 0 || options.exposed === true
+  if (tokens.isOpen && isReached)
     throw new ConfigError([
       {
         path: 'tokens',
@@ -85,6 +96,8 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
   let closing: Promise<void> | undefined
 
   async function answer(request: Incoming): Promise<Reply> {
+    const looking = tokens.refresh()
+    if (looking !== undefined) await looking
     const caller = gate.pass(request)
     if (options.console !== undefined && (request.method === 'GET' || request.method === 'HEAD')) {
       const page = consoleAnswer(options.console, pathOf(request), request.header('accept'))
@@ -120,7 +133,8 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
         underWay.delete(answering)
       }
     },
-    admitLine(request) {
+    async admitLine(request) {
+      await tokens.refresh()
       if (closing !== undefined) throw new RuntimeError('shutdown', 'the server is stopping')
       const caller = gate.pass(request)
       if (caller === undefined) throw unauthenticated('a line needs a token')
@@ -187,8 +201,8 @@ const list = ['a list', (value: unknown) => Array.isArray(value)] as const
 const object = ['an object', (value: unknown) => typeof value === 'object' && value !== null] as const
 const rules: Rules<ServerOptions> = {
   tokens: [
-    'a list, or a function that gives one',
-    (value) => Array.isArray(value) || typeof value === 'function',
+    "'store', a list, or a function that gives one",
+    (value) => value === 'store' || Array.isArray(value) || typeof value === 'function',
   ],
   readOnly: flagRule,
   hosts: list,

@@ -44,6 +44,7 @@ const tags = new Map([
   ['schedules', 'Tasks that are submitted on a schedule'],
   ['agents', 'Routes, swarms and the reputation of agents'],
   ['operation', 'Workers, leases, the queue, dead letters'],
+  ['access', 'Tokens, and what they allow'],
   ['workers', 'Remote workers'],
 ])
 

@@ -14,8 +14,9 @@ export type Served = Client & Partial<Pick<Runtime, 'replay'>>
 /** Options of {@link createServer}. */
 export interface ServerOptions {
   /**
-   * The accepted tokens. Without any, everybody who reaches the server is its owner, so it answers to the names of loopback only. A
-   * function gives the tokens of now: with one, every request needs a token, also while it gives none.
+   * The accepted tokens. Without any, everybody who reaches the server is its owner, so it answers to the names of loopback only. `'store'`: those that the
+   * store holds, from a second after they were put or revoked; as long as it holds none, everybody on loopback is the owner, and nobody is let in from
+   * elsewhere. A function gives the tokens of now: with one, every request needs a token, also while it gives none.
    */
   readonly tokens?: AcceptedTokens | undefined
   /**

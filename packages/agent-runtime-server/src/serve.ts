@@ -49,6 +49,7 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
         given: rest.hosts,
       },
     ])
+  if (!isOwn && rest.tokens === 'store') await assertSomeToken(runtime, rest)
   const hosts = [...(rest.hosts ?? []), ...(isOwn || isWildcard(host) ? [] : [host])]
   const desk = createDesk(runtime, { ...rest, hosts, exposed: !isOwn }, true)
   const limits = limitsOf(options.limits)
@@ -93,4 +94,14 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
     url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
     close: () => (closing ??= close()),
   }
+}
+
+/** A server that nobody could use, because its store holds no token that is accepted, does not start. */
+async function assertSomeToken(runtime: Served, { environment = system }: ServeOptions): Promise<void> {
+  const now = environment.clock.now()
+  const tokens = await runtime.accessTokens.list()
+  if (tokens.some(({ revokedAt, expiresAt = now + 1 }) => revokedAt === undefined && expiresAt > now)) return
+  throw new ConfigError([
+    { path: 'tokens', allowed: 'at least one token in the store for a server that other machines reach' },
+  ])
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { assertDelay, type Clock, type Ids, MAX_ARMED_MS, type Timers } from '@ku0/agent-runtime-core'
 
 /** The parts of the surroundings that a server uses. */
@@ -21,6 +21,9 @@ export const system: Surroundings = {
   },
   ids: { uuid: () => randomUUID() },
 }
+
+/** A text that nobody can guess. */
+export const secret = (): string => randomBytes(32).toString('base64url')
 
 /** Runs a function once all that this turn of the event loop has read was heard. */
 export const later = (run: () => void): void => void setImmediate(run)

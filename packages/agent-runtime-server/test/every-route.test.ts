@@ -46,7 +46,13 @@ async function state(): Promise<string> {
       (await runtime.history(taskId, { limit: 1_000 })).events.length,
     ]),
   )
-  return JSON.stringify([histories, approvals, await runtime.schedules.list(), await runtime.clients.list()])
+  return JSON.stringify([
+    histories,
+    approvals,
+    await runtime.schedules.list(),
+    await runtime.clients.list(),
+    await runtime.accessTokens.list(),
+  ])
 }
 
 /** Runs requests that are all refused, and looks whether they did anything. */

@@ -57,6 +57,7 @@ export async function setScene(
   await runtime.schedules.put('nightly', { cron: '0 3 * * *' }, 'speak', 1)
   await runtime.clients.set('acme', { credits: 10 })
   await runtime.clients.set('gone', {})
+  await runtime.accessTokens.put('old', { hash: 'ab'.repeat(32), scopes: ['read'] })
   await runtime.evaluations.record('ann', { quality: 1 })
 
   const approvals = (await runtime.approvals.list()).approvals
@@ -146,6 +147,11 @@ export async function setScene(
     resumeQueue: { path: '/queue/resume', body: { types: ['nothing'] } },
     undrainWorker: { path: `/workers/${worker}/undrain` },
     removeSchedule: { path: '/schedules/hourly' },
+    createToken: {
+      path: '/tokens',
+      body: { name: 'new', scopes: ['read'], expiresAt: '2999-01-01T00:00:00.000Z' },
+    },
+    revokeToken: { path: '/tokens/old' },
     showReport: { path: '/reports/main.json' },
     recordEvaluation: { path: '/agents/ann/evaluations', body: { scores: { quality: 0.5 } } },
   }

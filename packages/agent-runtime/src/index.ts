@@ -297,6 +297,7 @@ export type {
   WorkTelemetry,
 } from '@ku0/agent-runtime-core'
 export type { BudgetFilter, BudgetReceipt, Budgets, ContinueOptions } from './api/budgets.ts'
+export type { AccessTokens, AccessTokenTerms } from './api/access-tokens.ts'
 export type { Clients, ClientSettings } from './api/clients.ts'
 export { createAgentRegistry, type AgentFilter, type AgentRegistry } from './agents/registry.ts'
 export { defineAgreement } from './terms/agreement.ts'

@@ -1,6 +1,6 @@
 import { scopes } from '../tokens/scopes.ts'
 import type { CommandEntry } from './entry.ts'
-import { capacity, onStore, onTasks } from './options.ts'
+import { capacity, onStore, onStoreOrServer, onTasks } from './options.ts'
 import { readDuration, readList, readWhole } from './values.ts'
 
 const address = [
@@ -21,11 +21,6 @@ const address = [
     read: readList,
   },
 ]
-const tokenFile = {
-  flags: '--tokens <file>',
-  about: 'the file of the accepted tokens',
-  fallback: 'STORE.tokens.json',
-}
 const reports = {
   flags: '--reports <folder>',
   about: 'a folder with reports of gym:run, which the console shows and compares',
@@ -37,13 +32,12 @@ export const serving: readonly CommandEntry[] = [
   {
     name: 'serve',
     about: 'serve a store over HTTP, with its console, and run tasks if there are some',
-    details: `With a module of task types it runs them, too; without one it only serves. On this machine's own addresses everybody is let in as long as there is no file of tokens;
-any other address needs one. SIGTERM and SIGINT stop it: it refuses new requests, ends streams with an id to go on from, lets open requests end, and gives tasks
+    details: `With a module of task types it runs them, too; without one it only serves. On this machine's own addresses everybody is let in as long as the store holds no tokens;
+any other address needs one (agent-runtime token create). SIGTERM and SIGINT stop it: it refuses new requests, ends streams with an id to go on from, lets open requests end, and gives tasks
 that do not end in time back to the queue.`,
     args: [{ name: '[tasks]', about: 'the module that exports the task types; as --tasks' }],
     options: [
       ...address,
-      tokenFile,
       readOnly,
       { flags: '--open', about: 'open the console in a browser, if it runs in a terminal' },
       { flags: '--no-console', about: 'the API only, without the pages' },
@@ -62,14 +56,7 @@ that do not end in time back to the queue.`,
     about: 'look at a store in a browser',
     details:
       'It serves the console of a store on this machine, prints its URL, and opens it in a browser if it runs in a terminal.',
-    options: [
-      ...address,
-      tokenFile,
-      readOnly,
-      { flags: '--no-open', about: 'only print the URL' },
-      reports,
-      ...onStore,
-    ],
+    options: [...address, readOnly, { flags: '--no-open', about: 'only print the URL' }, reports, ...onStore],
     examples: [
       ['agent-runtime console --store sqlite:tasks.db', 'open the console'],
       ['agent-runtime console --read-only --no-open', 'only to look at, from a browser of your own'],
@@ -83,8 +70,8 @@ export const tokens: CommandEntry = {
   name: 'token',
   about: 'list, make and revoke the tokens that a server accepts',
   details:
-    'Tokens are kept as hashes in a file beside the store. A server that was started with the file sees a change within a second.',
-  options: [tokenFile, ...onStore],
+    'The store keeps their hashes. Every server on the store takes its tokens from there, and sees a change within a second; agent-runtime serve lets everybody on its own machine in as long as there are none.',
+  options: onStoreOrServer,
   examples: [['agent-runtime token', 'who may do what, and until when']],
   load: () => import('../commands/token.ts'),
   commands: [
@@ -106,8 +93,7 @@ export const tokens: CommandEntry = {
           about: 'it is refused after this time: 12h, 30d',
           read: readDuration,
         },
-        tokenFile,
-        ...onStore,
+        ...onStoreOrServer,
       ],
       examples: [
         [
@@ -126,7 +112,7 @@ export const tokens: CommandEntry = {
       name: 'revoke',
       about: 'refuse a token from now on',
       args: [{ name: '<name>', about: 'the name of the token' }],
-      options: [tokenFile, ...onStore],
+      options: onStoreOrServer,
       examples: [['agent-runtime token revoke ci', 'it is refused within a second']],
       exits: [[66, 'there is no such token']],
       load: () => import('../commands/token-revoke.ts'),

@@ -1,15 +1,19 @@
+import type { AccessTokenRecord } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
 import { table } from '../screen/table.ts'
 import { ago } from '../screen/words.ts'
-import { type KeptToken, readTokens } from '../tokens/token-file.ts'
 
 export const run: Run = async ({ print, settings, system }) => {
-  const { tokens: path } = (await settings()).serve
+  await using connection = await connect(await settings(), { system })
   const now = system.now()
-  const tokens = readTokens(path).map((token) => ({ ...token, hash: undefined, state: stateOf(token, now) }))
-  print.answer({ file: path, tokens }, () =>
+  const tokens = (await connection.accessTokens.list()).map((kept) => {
+    const { hash: _, ...token } = kept
+    return { ...token, state: stateOf(kept, now) }
+  })
+  print.answer({ tokens }, () =>
     tokens.length === 0
-      ? [`there are no tokens in ${path}`]
+      ? ['there are no tokens; agent-runtime token create makes one']
       : table(
           ['TOKEN', 'STATE', 'SCOPES', 'CLIENT', 'TYPES', 'MADE', 'EXPIRES'],
           tokens.map(({ name, state, scopes, client, types, createdAt, expiresAt }) => [
@@ -26,7 +30,7 @@ export const run: Run = async ({ print, settings, system }) => {
   return 0
 }
 
-function stateOf({ revokedAt, expiresAt }: Pick<KeptToken, 'revokedAt' | 'expiresAt'>, now: number) {
+function stateOf({ revokedAt, expiresAt }: Pick<AccessTokenRecord, 'revokedAt' | 'expiresAt'>, now: number) {
   if (revokedAt !== undefined) return 'revoked'
   return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'accepted'
 }

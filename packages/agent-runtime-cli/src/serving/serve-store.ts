@@ -7,11 +7,9 @@ import { openStore } from '@ku0/agent-runtime-persistence'
 import { type ListeningServer, type ReportSource, serve, type ServeOptions } from '@ku0/agent-runtime-server'
 import type { Call } from '../call.ts'
 import { ended, say } from '../screen/lifetime.ts'
-import { existsSync } from 'node:fs'
 import type { Settings } from '../settings/settings.ts'
 import { shownUrl } from '../store-argument.ts'
 import type { TaskTypes } from '../task-types.ts'
-import { tokensOf } from '../tokens/token-file.ts'
 import { reportsIn } from './reports-in.ts'
 import { failing } from '../worker/failing.ts'
 import { optionsOf } from '../worker/options.ts'
@@ -115,7 +113,7 @@ async function listen(
     readonly store: ExecutionStore
   },
 ): Promise<ListeningServer> {
-  const { host, hosts, port, tokens: path, redact } = settings.serve
+  const { host, hosts, port, redact } = settings.serve
   const report = (error: unknown) =>
     say(call, { type: 'error', message: textOf(error) }, `error: ${textOf(error)}`)
   const options: ServeOptions = {
@@ -124,8 +122,7 @@ async function listen(
     redact,
     readOnly,
     remoteWorkers: store,
-    // Who has made a token wants it to be asked for, on loopback, too.
-    tokens: existsSync(path) ? tokensOf(path, call.system.now, report) : undefined,
+    tokens: 'store',
     console: hasConsole ? await assetsOf() : undefined,
     reports,
     onError: report,
@@ -151,12 +148,12 @@ async function assetsOf() {
 }
 
 /** The error in the words of the command line. */
-function told(error: unknown, { serve: { host, port, tokens } }: Settings): unknown {
+function told(error: unknown, { serve: { host, port } }: Settings): unknown {
   if (error instanceof ConfigError)
     return error.problems.some(({ path }) => path === 'tokens')
       ? new RuntimeError(
           'invalid_config',
-          `a server on ${host} is open to other machines, so it needs tokens, and there are none in ${tokens}: make one with agent-runtime token create NAME --scopes read,submit`,
+          `a server on ${host} is open to other machines, so it needs tokens, and its store holds none that is accepted: make one with agent-runtime token create NAME --scopes read,submit`,
         )
       : error
   const { code, message } = error as NodeJS.ErrnoException

@@ -40,8 +40,6 @@ export interface CliConfig {
         readonly host?: string | undefined
         /** Further names under which the server is reached. */
         readonly hosts?: readonly string[] | undefined
-        /** The file of the accepted tokens; beside the store by default. A relative path begins at the folder of the file. */
-        readonly tokens?: string | undefined
         /** Paths of what answers and streams do not show, as in `createServer`. */
         readonly redact?: readonly string[] | undefined
       }

@@ -39,7 +39,6 @@ export const CliConfig = z.strictObject({
       port: z.int().min(0).max(65_535).optional(),
       host: z.string().min(1).optional(),
       hosts: z.array(z.string().min(1)).optional(),
-      tokens: z.string().min(1).optional(),
       redact: z.array(z.string().min(1)).optional(),
     })
     .optional(),

@@ -31,8 +31,6 @@ export interface Settings {
     readonly port: number | undefined
     readonly host: string
     readonly hosts: readonly string[]
-    /** The path of the file with the accepted tokens. */
-    readonly tokens: string
     readonly redact: readonly string[]
   }
   readonly watchdog: NonNullable<CliConfig['watchdog']>
@@ -90,7 +88,6 @@ const known: readonly Known[] = [
   { name: 'serve.port', variable: 'AGENT_RUNTIME_PORT', flag: 'port', read: Number },
   { name: 'serve.host', variable: 'AGENT_RUNTIME_HOST', flag: 'host', fallback: '127.0.0.1' },
   { name: 'serve.hosts', variable: 'AGENT_RUNTIME_HOSTS', flag: 'hosts', fallback: [], read: wordsOf },
-  { name: 'serve.tokens', variable: 'AGENT_RUNTIME_TOKENS', flag: 'tokens' },
   { name: 'serve.redact', fallback: [] },
   { name: 'watchdog.queuedMs', flag: 'queued', fallback: 300_000 },
   { name: 'watchdog.runningMs', flag: 'running', fallback: 900_000 },
@@ -137,7 +134,6 @@ export async function readSettings({ options, variables, folder }: Given): Promi
     return { name, value: placed(name, fallback, folder), from: 'default' }
   })
   const config = fromFile.config
-  placeTokens(values, folder)
   const token = options['token'] ?? variables['AGENT_RUNTIME_TOKEN']
   for (const [name, value] of Object.entries(config ?? {}))
     values.push({
@@ -184,8 +180,7 @@ function readVariables(variables: Given['variables']): Readonly<Record<string, u
 
 /** Paths begin at the folder of what names them. */
 function placed(name: string, value: unknown, folder: string): unknown {
-  if ((name === 'tasks' || name === 'serve.tokens') && typeof value === 'string')
-    return resolve(folder, value)
+  if (name === 'tasks' && typeof value === 'string') return resolve(folder, value)
   return name === 'store' && typeof value === 'string' ? storeUrl(value, folder) : value
 }
 
@@ -204,16 +199,6 @@ function serverIn(values: readonly SettingValue[]): string | undefined {
     'invalid_argument',
     `server (${server.where ?? server.from}): the URL of a server, such as http://localhost:7007; given ${shownUrl(server.value)}`,
   )
-}
-
-/** The tokens stand beside the store, if it is a file. */
-function placeTokens(values: SettingValue[], folder: string): void {
-  const at = values.findIndex(({ name, value }) => name === 'serve.tokens' && value === undefined)
-  if (at === -1) return
-  const [, path] =
-    /^sqlite:(?!file:|:)(.+)$/.exec(String(values.find(({ name }) => name === 'store')?.value)) ?? []
-  const file = path === undefined ? resolve(folder, 'agent-runtime.tokens.json') : `${path}.tokens.json`
-  values[at] = { name: 'serve.tokens', value: file, from: 'default' }
 }
 
 function valueIn(config: object, name: string): unknown {

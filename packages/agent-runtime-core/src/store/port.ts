@@ -1,3 +1,4 @@
+import type { AccessReads, AccessWrites } from '../access/port.ts'
 import type { ApprovalReads, ApprovalWrites } from '../approval/port.ts'
 import type { BudgetReads, BudgetWrites } from '../budget/port.ts'
 import type { ChildWrites } from '../child/port.ts'
@@ -122,6 +123,7 @@ export interface Writes
     WaitWrites,
     HistoryWrites,
     BudgetWrites,
+    AccessWrites,
     ApprovalWrites,
     LeaseWrites,
     ScheduleWrites,
@@ -152,6 +154,7 @@ export interface Reads
     TaskReads,
     HistoryReads,
     StepReads,
+    AccessReads,
     ApprovalReads,
     BudgetReads,
     ScheduleReads,

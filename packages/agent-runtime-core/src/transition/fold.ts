@@ -1,3 +1,4 @@
+import { accessOperations } from '../access/operations.ts'
 import { approvalOperations } from '../approval/operations.ts'
 import { budgetOperations } from '../budget/operations.ts'
 import { childOperations } from '../child/operations.ts'
@@ -30,6 +31,7 @@ import type { WorkingSet } from './working-set.ts'
 
 /** Every operation, as its feature declares it. */
 const operations: Operations<Writes> = {
+  ...accessOperations,
   ...approvalOperations,
   ...budgetOperations,
   ...childOperations,

@@ -320,6 +320,10 @@ export class Needs {
     else if (row.lastTask !== null) this.task(row.lastTask)
   }
 
+  accessToken(name: string): void {
+    if (!this.base.accessTokens.has(name)) this.want('accessTokens', name, name)
+  }
+
   /** The workers of a name, of every process. */
   workersNamed(workerId: string): void {
     if (!this.base.workersNamed.has(workerId)) this.want('workersNamed', workerId, workerId)

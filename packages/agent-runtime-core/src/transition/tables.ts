@@ -40,6 +40,7 @@ const lifetimes: Readonly<Record<TableName, Lifetime>> = {
   prunable: 'lookedUp',
   foldable: 'lookedUp',
   schedules: 'lookedUp',
+  accessTokens: 'lookedUp',
   budgets: 'lookedUp',
   parked: 'lookedUp',
   evaluations: 'lookedUp',

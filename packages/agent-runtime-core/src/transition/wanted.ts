@@ -1,3 +1,4 @@
+import type { AccessTokenRow } from '../access/row.ts'
 import type { VerdictsRow } from '../approval/row.ts'
 import type { BudgetRow } from '../budget/row.ts'
 import type { ChildRow } from '../child/row.ts'
@@ -56,6 +57,7 @@ export interface Kinds {
   pipelines: { name: number; found: PipelineRow }
   clients: { name: string; found: ClientRow }
   schedules: { name: string; found: ScheduleRow }
+  accessTokens: { name: string; found: AccessTokenRow }
   /** The purchase of a client's key. */
   entries: { name: readonly [client: string, key: string]; found: EntryRow }
   evaluations: { name: readonly [agent: string, key: string]; found: EvaluationRow }
@@ -106,7 +108,7 @@ interface Recorded {
   readonly blobs: readonly (readonly [sha256: string, text: string])[]
 }
 
-export type Counted = 'schedules' | 'agents' | 'nextClient'
+export type Counted = 'schedules' | 'accessTokens' | 'agents' | 'nextClient'
 
 interface HeadsWanted {
   readonly stream: number

@@ -7,6 +7,7 @@ import type { IdCodec } from '../store/ids.ts'
 import { assertMove, canMoveLease } from '../task/states.ts'
 import type { LeaseNotice } from '../lease/lease.ts'
 import { newClient, ShareBook, type ShareOrder } from '../share/share-book.ts'
+import type { AccessTokenRow } from '../access/row.ts'
 import type { BudgetRow } from '../budget/row.ts'
 import type { CheckpointRow, OutputRow } from '../step/row.ts'
 import type { ChildRow } from '../child/row.ts'
@@ -93,6 +94,9 @@ export interface Base {
   readonly foldable: ReadonlyMap<string, FoldablePart>
   /** The schedules that an operation names, and how many there are if one may be added. */
   readonly schedules: ReadonlyMap<string, ScheduleRow>
+  /** The access tokens that an operation names, and how many there are if one may be added. */
+  readonly accessTokens: ReadonlyMap<string, AccessTokenRow>
+  readonly accessTokenCount: number
   /** By task: its own budget, of the tasks that an operation touches and those above them. */
   readonly budgets: ReadonlyMap<number, BudgetRow>
   /** By task with a budget: the tasks that are parked for it or for one below. */
@@ -179,6 +183,7 @@ export class WorkingSet {
   readonly checkpoints = new Map<number, CheckpointRow>()
   readonly budgets: Rows<number, BudgetRow>
   readonly schedules: Rows<string, ScheduleRow, undefined>
+  readonly accessTokens: Rows<string, AccessTokenRow>
   readonly reputations = new Map<string, ReputationRow>()
   /** The new evaluations, in order. */
   readonly evaluations: EvaluationRow[] = []
@@ -210,6 +215,7 @@ export class WorkingSet {
   depth: number
   delayed: number
   scheduleCount: number
+  accessTokenCount: number
   agentCount: number
   nextTask: number
   nextLease: number
@@ -242,6 +248,7 @@ export class WorkingSet {
     this.verdicts = new Rows(base.verdicts)
     this.budgets = new Rows(base.budgets)
     this.schedules = new Rows(base.schedules)
+    this.accessTokens = new Rows(base.accessTokens)
     this.circuits = new Rows(base.circuits)
     this.usages = new Rows(base.usages)
     this.swarms = new Rows(base.swarms)
@@ -254,6 +261,7 @@ export class WorkingSet {
     this.depth = base.depth
     this.delayed = base.delayed
     this.scheduleCount = base.scheduleCount
+    this.accessTokenCount = base.accessTokenCount
     this.agentCount = base.agentCount
     this.nextTask = base.next.task
     this.nextLease = base.next.lease
@@ -363,6 +371,11 @@ export class WorkingSet {
   dropSchedule(name: string): void {
     this.scheduleCount -= 1
     this.schedules.drop(name)
+  }
+
+  putAccessToken(row: AccessTokenRow): void {
+    if (this.accessTokens.get(row.name) === undefined) this.accessTokenCount += 1
+    this.accessTokens.put(row.name, row)
   }
 
   /**
@@ -644,7 +657,20 @@ export class WorkingSet {
   }
   private get written(): readonly { readonly changed: ReadonlyMap<unknown, unknown> }[] {
     const { tasks, leases, workers, schedules, clients, circuits, usages, swarms, budgets, quotas } = this
-    return [tasks, leases, workers, schedules, clients, circuits, usages, swarms, budgets, quotas]
+    const { accessTokens } = this
+    return [
+      tasks,
+      leases,
+      workers,
+      schedules,
+      clients,
+      circuits,
+      usages,
+      swarms,
+      budgets,
+      quotas,
+      accessTokens,
+    ]
   }
 
   /** A value for an event: itself, or a reference to a blob if it is larger than `maxInlineBytes`. */

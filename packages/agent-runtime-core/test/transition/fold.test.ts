@@ -16,6 +16,7 @@ import {
   type WaitRow,
 } from '../../src/transition.ts'
 import {
+  accessToken,
   childRow,
   family,
   budget,
@@ -285,6 +286,16 @@ const operations: {
   triggerSchedule: [{ name: 'tidy' }, scheduled, { accepted: true }, 'task.queued'],
   putClient: [{ name: 'ada', credits: 5 }, {}, { as: 'put', client: { credits: 5 } }],
   removeClient: [{ name: 'ada' }, { clients: new Map([['ada', newClient(1, 'ada')]]) }, { as: 'removed' }],
+  putAccessToken: [
+    { name: 'ci', hash: 'ab'.repeat(32), scopes: ['read'] },
+    {},
+    { as: 'put', token: { name: 'ci', scopes: ['read'], createdAt: 50_000 } },
+  ],
+  revokeAccessToken: [
+    { name: 'ci' },
+    { accessTokens: new Map([['ci', accessToken()]]), accessTokenCount: 1 },
+    { name: 'ci', revokedAt: 50_000 },
+  ],
   purchaseCredits: [
     { name: 'ada', amount: 5 },
     {},

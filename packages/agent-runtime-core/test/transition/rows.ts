@@ -7,6 +7,7 @@ import { profileConfigs } from '../../src/profile/profile.ts'
 import type { ResourceLimits } from '../../src/profile/schema.ts'
 import { unused } from '../../src/swarm/agents.ts'
 import {
+  type AccessTokenRow,
   type Base,
   type BudgetRow,
   childKey,
@@ -92,6 +93,8 @@ export function workingSet(
     prunable: new Map(),
     foldable: new Map(),
     schedules: new Map(),
+    accessTokens: new Map(),
+    accessTokenCount: 0,
     budgets: new Map(),
     parked: new Map(),
     scheduleCount: 0,
@@ -276,3 +279,16 @@ export function budget(changes: Partial<BudgetRow> = {}): BudgetRow {
 export function budgetsIn(...rows: readonly BudgetRow[]): ReadonlyMap<number, BudgetRow> {
   return new Map(rows.map((row) => [row.task, row]))
 }
+
+/** An accepted access token. */
+export const accessToken = (changes: Partial<AccessTokenRow> = {}): AccessTokenRow => ({
+  name: 'ci',
+  hash: 'ab'.repeat(32),
+  scopes: ['read'],
+  client: null,
+  types: null,
+  createdAt: 10,
+  expiresAt: null,
+  revokedAt: null,
+  ...changes,
+})

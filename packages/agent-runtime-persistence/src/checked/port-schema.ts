@@ -1,4 +1,5 @@
 import {
+  accessScopes,
   approvalTimeouts,
   budgetFields,
   canonical,
@@ -395,6 +396,15 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     tier: z.enum(clientTiers).optional(),
   },
   removeClient: { name: client },
+  putAccessToken: {
+    name,
+    hash: z.string().regex(/^[\da-f]{64}$/, { error: 'the SHA-256 of a token, 64 hex digits' }),
+    scopes: z.array(z.enum(accessScopes)).min(1).max(accessScopes.length),
+    client: name.optional(),
+    types: z.array(name).min(1).max(1_000).optional(),
+    expiresAt: instant.optional(),
+  },
+  revokeAccessToken: { name },
   purchaseCredits: {
     name: client,
     amount: amount.positive({ error: 'more than 0' }).max(1e9, { error: 'at most 1e9' }),
@@ -498,6 +508,7 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
       limit: page.optional(),
     } satisfies Shape<ScheduleFilter>),
   },
+  accessTokens: {},
   clients: { name: text.optional(), after: text.optional(), limit: page.optional() },
   ledger: { name: text, after: whole.optional(), limit: page.optional() },
   reputation: { agentId: text },

@@ -10,6 +10,7 @@ import {
   OPEN,
   tablesThatAre,
   type TableName,
+  type AccessTokenRow,
   type Base,
   type BudgetRow,
   type ChildRow,
@@ -110,6 +111,8 @@ export class Cache implements Base {
   /** When the first budget's wall time reaches a line. */
   budgetAt: number | undefined
   scheduleCount = 0
+  readonly accessTokens = new Map<string, AccessTokenRow>()
+  accessTokenCount = 0
   readonly evaluations = new Map<string, EvaluationRow>()
   readonly entries = new Map<string, EntryRow>()
   agentCount = 0
@@ -185,6 +188,7 @@ export class Cache implements Base {
     for (const row of loaded.pipelines ?? none) this.pipelines.set(row.task, row)
     for (const row of loaded.clients ?? none) this.clients.set(row.name, row)
     for (const row of loaded.schedules ?? none) this.schedules.set(row.name, row)
+    for (const row of loaded.accessTokens ?? none) this.accessTokens.set(row.name, row)
     for (const row of loaded.entries ?? none)
       if (row.key !== null) this.entries.set(entryKey(row.client, row.key), row)
     for (const row of loaded.evaluations ?? none)
@@ -244,6 +248,7 @@ export class Cache implements Base {
 
   private keepCount(what: Counted, count: number): void {
     if (what === 'schedules') this.scheduleCount = count
+    else if (what === 'accessTokens') this.accessTokenCount = count
     else if (what === 'agents') this.agentCount = count
     else this.next.client = Math.max(this.next.client, count)
   }

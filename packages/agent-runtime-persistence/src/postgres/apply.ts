@@ -4,6 +4,7 @@ import { clientsOf, leasesOf, streamsOf, tasksOf } from './apply-tasks.ts'
 import { childrenOf, signalsOf, waitsOf } from './apply-waits.ts'
 import { evaluationsOf, ledgerOf, workOf } from './apply-work.ts'
 import type { Statement } from './batch.ts'
+import { accessTokenRow, endedTokensUpTo } from '../sqlite/access-tokens.ts'
 import { MAX_DELETED, outdated, sampleRow } from '../sqlite/samples.ts'
 import { prunedTasksOf } from './prune.ts'
 import { deleted, inserted, put, type Row, statement } from './write.ts'
@@ -82,6 +83,7 @@ export function statementsOf(ws: WorkingSet, commit: number): readonly Statement
     ...evaluationsOf(ws),
     ...ledgerOf(ws),
     ...samplesOf(ws),
+    ...accessTokensOf(ws),
     ...prunedOf(ws, commit),
     ...prunedTasksOf(ws, commit),
     ...totalsOf(ws),
@@ -160,6 +162,20 @@ function samplesOf({ samples }: WorkingSet): Statement[] {
         [stepMs, upTo, MAX_DELETED],
       ),
     ),
+  ]
+}
+
+function accessTokensOf(ws: WorkingSet): Statement[] {
+  const upTo = endedTokensUpTo(ws)
+  return [
+    ...put('access_token', ['name'], Array.from(ws.accessTokens.changed.values(), accessTokenRow)),
+    ...(upTo === undefined
+      ? []
+      : [
+          statement('DELETE FROM access_token WHERE revoked_at <= $1::bigint OR expires_at <= $1::bigint', [
+            upTo,
+          ]),
+        ]),
   ]
 }
 

@@ -451,6 +451,19 @@ CREATE TABLE configuration (
 ALTER TABLE process ADD COLUMN configuration bigint;
 CREATE INDEX process_states ON process (configuration) WHERE ended_at IS NULL AND configuration IS NOT NULL;
 `,
+  `
+-- Access tokens of servers: their hashes, what they allow, and for how long.
+CREATE TABLE access_token (
+  name text COLLATE "C" PRIMARY KEY,
+  hash text COLLATE "C" NOT NULL,
+  scopes text COLLATE "C" NOT NULL,
+  client text COLLATE "C",
+  types text COLLATE "C",
+  created_at bigint NOT NULL,
+  expires_at bigint,
+  revoked_at bigint
+);
+`,
 ]
 
 /** The version this code writes and understands. */

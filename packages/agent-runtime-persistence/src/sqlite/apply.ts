@@ -24,6 +24,7 @@ import type { RunResult } from 'better-sqlite3'
 import { prepareEvaluationApply } from './evaluations.ts'
 import { prepareLedgerApply } from './ledger.ts'
 import { prepareInsert } from './insert.ts'
+import { prepareAccessTokenApply } from './access-tokens.ts'
 import { prepareSampleApply } from './samples.ts'
 import { preparePrune } from './prune.ts'
 import type { Statements } from './statements.ts'
@@ -111,6 +112,7 @@ export function prepareApply(db: Statements) {
   const applyEvaluations = prepareEvaluationApply(db)
   const applyLedger = prepareLedgerApply(db)
   const applySamples = prepareSampleApply(db)
+  const applyAccessTokens = prepareAccessTokenApply(db)
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
   const deleteEvents = db.prepare('DELETE FROM event WHERE task = ?')
   const keepHash = db.prepare('INSERT INTO pruned SELECT task, hash, ? FROM event WHERE task = ? AND seq = 1')
@@ -201,6 +203,7 @@ export function prepareApply(db: Statements) {
     applyEvaluations(ws)
     applyLedger(ws)
     if (ws.samples.length > 0) applySamples(ws)
+    if (ws.accessTokens.changed.size > 0) applyAccessTokens(ws)
     pruneRejected(ws, commit)
     prune(ws, commit)
     if (ws.totals !== ws.base.totals) {

@@ -4,6 +4,16 @@
  * have their types from it.
  */
 export const columns = {
+  access_token: [
+    'name text',
+    'hash text',
+    'scopes text',
+    'client text?',
+    'types text?',
+    'created_at integer',
+    'expires_at integer?',
+    'revoked_at integer?',
+  ],
   blob: ['sha256 text', 'data text'],
   budget: [
     'task integer',

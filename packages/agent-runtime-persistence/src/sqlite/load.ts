@@ -45,6 +45,7 @@ import { prepareEvaluationLoad } from './evaluations.ts'
 import { prepareFoldable } from './foldable.ts'
 import { prepareLedgerLoad } from './ledger.ts'
 import { lineKey } from './line-key.ts'
+import { prepareAccessTokenLoad } from './access-tokens.ts'
 import { listed, type RowOf, type StoreTables, type TableName } from './columns.ts'
 import type { Queries } from '../views/queries.ts'
 import { preparePrunable, prepareRetired } from './prunable.ts'
@@ -289,6 +290,7 @@ export function prepareLoad(db: Queries) {
     schedulesDue: (at: number, limit: number) => schedulesDue.all(at, limit).map(scheduleOf),
     nextSchedule: () => nextSchedule.get() ?? undefined,
     scheduleCount: () => scheduleCount.get() ?? 0,
+    accessTokens: prepareAccessTokenLoad(db),
     evaluations: prepareEvaluationLoad(db),
     ledger,
     foldable: prepareFoldable(db, ledger),

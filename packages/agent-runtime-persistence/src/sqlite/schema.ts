@@ -471,6 +471,19 @@ CREATE TABLE configuration (
 ALTER TABLE process ADD COLUMN configuration INTEGER;
 CREATE INDEX process_states ON process (configuration) WHERE ended_at IS NULL AND configuration IS NOT NULL;
 `,
+  // Access tokens of servers: their hashes, what they allow, and for how long.
+  `
+CREATE TABLE access_token (
+  name TEXT PRIMARY KEY,
+  hash TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  client TEXT,
+  types TEXT,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+`,
 ]
 
 /** The version this code writes and understands. */

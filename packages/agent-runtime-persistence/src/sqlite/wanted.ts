@@ -14,6 +14,7 @@ export function prepareWanted(tables: StoredTables, far?: Gather): (wanted: Want
 
   const counts: { readonly [C in Counted]: () => number } = {
     schedules: load.scheduleCount,
+    accessTokens: load.accessTokens.count,
     agents: load.evaluations.agents,
     nextClient: load.nextClient,
   }
@@ -48,6 +49,7 @@ export function prepareWanted(tables: StoredTables, far?: Gather): (wanted: Want
     pipelines: (task) => some(load.pipeline(task)),
     clients: (name) => some(load.client(name)),
     schedules: (name) => some(load.schedule(name)),
+    accessTokens: (name) => some(load.accessTokens.byName(name)),
     entries: ([client, key]) => some(load.ledger.byKey(client, key)),
     evaluations: ([agent, key]) => some(load.evaluations.byKey(agent, key)),
     reputations: (agent) => [[agent, load.evaluations.reputation(agent)]],

@@ -7,7 +7,7 @@ import {
   type Reads,
   type StoredEvent,
 } from '@ku0/agent-runtime-core'
-import { type PlainEvent, type TaskRow } from '@ku0/agent-runtime-core/transition'
+import { accessTokenRecordOf, type PlainEvent, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
 import { prepareBudgets } from './budgets.ts'
@@ -107,6 +107,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'schedules':
         return schedules(query.filter)
+      case 'accessTokens':
+        return load.accessTokens.all().map(accessTokenRecordOf)
       case 'clients':
         return clients(query)
       case 'ledger':

@@ -95,6 +95,8 @@ describe('the columns that hold JSON', () => {
     ['stream', 'quota_keys', []],
     ['worker', 'types', ['[]']],
     ['schedule', 'definition', []],
+    ['access_token', 'scopes', ['[]']],
+    ['access_token', 'types', ['[]', 'null']],
     ['swarm', 'terms', []],
     ['usage', 'data', []],
     // What has no limits limits nothing: no name of it is known.

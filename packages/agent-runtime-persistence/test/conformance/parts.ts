@@ -35,7 +35,7 @@ export const parts = {
   ],
   supervision: ['supervision'],
   pipelines: ['pipelines'],
-  records: ['retention', 'schedules', 'evaluations', 'events and hashes', 'reads', 'series'],
+  records: ['retention', 'schedules', 'evaluations', 'events and hashes', 'reads', 'series', 'access tokens'],
   values: ['values', 'turns and commits'],
 } as const
 

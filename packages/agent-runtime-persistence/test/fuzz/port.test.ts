@@ -260,6 +260,10 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'publish keyHashes': mostly(values([null], [5], [1_024], undefined)),
   'receive types': listOf(name),
   'receive max': count,
+  'putAccessToken hash': mostly(values('ab'.repeat(32), 'AB'.repeat(32), 'ab')),
+  'putAccessToken scopes': listOf(values('read', 'admin', 'write')),
+  'putAccessToken types': listOf(name),
+  'putAccessToken expiresAt': time,
   'sample samples': listOf(
     fields(
       {

@@ -50,6 +50,16 @@ export const untold: Readonly<Record<string, readonly string[]>> = {
     'swarm.terms',
     'task.explicit_id',
   ],
+  'access tokens of servers': [
+    'access_token.client',
+    'access_token.created_at',
+    'access_token.expires_at',
+    'access_token.hash',
+    'access_token.name',
+    'access_token.revoked_at',
+    'access_token.scopes',
+    'access_token.types',
+  ],
   'what became of times and agents': [
     'schedule.last_at',
     'schedule.last_due_at',
@@ -115,6 +125,7 @@ export const untold: Readonly<Record<string, readonly string[]>> = {
 
 /** The tables of a store from which a row may be removed without `verify` telling, and why. */
 export const missable: Readonly<Record<string, string>> = {
+  access_token: 'no event names a token, and those that ended long ago are deleted',
   circuit: 'a route without one is well, and it comes of reports, which make no event',
   client: 'people remove clients',
   configuration: 'settings that no living process states are deleted when others come',

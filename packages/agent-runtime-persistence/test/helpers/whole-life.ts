@@ -112,6 +112,16 @@ export async function live(path: string, more?: (scene: Scene) => Promise<void>)
   await scene.write({ kind: 'foldLedger', until: scene.now })
   await scene.write({ kind: 'purchaseCredits', name: 'fay', amount: 3 })
   await scene.write({ kind: 'sample', samples: [minute] })
+  await scene.write({
+    kind: 'putAccessToken',
+    name: 'ci',
+    hash: 'ab'.repeat(32),
+    scopes: ['submit'],
+    client: 'ada',
+    types: ['work'],
+    expiresAt: scene.now + 1,
+  })
+  await scene.write({ kind: 'revokeAccessToken', name: 'ci' })
   await more?.(scene)
   const snapshot = await takeSnapshot(store)
   await store.close()

@@ -441,6 +441,25 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
       answer: { as: 'put', client: { credits: 5, queued: 1 } },
     }
   },
+  putAccessToken: async (scene) => {
+    await scene.write({ kind: 'putAccessToken', name: 'old', hash: 'ab'.repeat(32), scopes: ['read'] })
+    return {
+      write: {
+        kind: 'putAccessToken',
+        name: 'ci',
+        hash: 'cd'.repeat(32),
+        scopes: ['submit'],
+        client: 'ada',
+        types: ['x'],
+        expiresAt: 8.64e15,
+      },
+      answer: { as: 'put', token: { name: 'ci', client: 'ada', types: ['x'] } },
+    }
+  },
+  revokeAccessToken: async (scene) => {
+    await scene.write({ kind: 'putAccessToken', name: 'ci', hash: 'ab'.repeat(32), scopes: ['read'] })
+    return { write: { kind: 'revokeAccessToken', name: 'ci' }, answer: { name: 'ci' } }
+  },
   purchaseCredits: async (scene) => {
     await scene.accepted({ client: 'ada' })
     return {

@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import {
+  type AccessScope,
+  accessScopes,
   type ConfigProblem,
   ConfigError,
   isName,
@@ -9,13 +11,14 @@ import {
   type Rules,
 } from '@ku0/agent-runtime-core'
 import type { Caller } from './caller.ts'
+import { StoreTokens } from './store-tokens.ts'
 
 /**
  * The rights of a token. `read`: look at tasks and the store. `submit`: submit tasks. `operate`: cancel, retry, fork, signal, resume,
- * answer approvals and budgets, change schedules. `work`: run tasks as a remote worker. `admin`: all of that, and change clients.
+ * answer approvals and budgets, change schedules. `work`: run tasks as a remote worker. `admin`: all of that, and change clients and tokens.
  */
-export const scopes = ['read', 'submit', 'operate', 'work', 'admin'] as const
-export type Scope = (typeof scopes)[number]
+export const scopes = accessScopes
+export type Scope = AccessScope
 
 /** A token that the server accepts. It is given by its hash, so that no configuration holds a secret; {@link hashToken} makes one. */
 export interface TokenOptions {
@@ -40,8 +43,11 @@ export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 
-/** Accepted tokens: a list, or a function that gives the list of now. It is called with every request, and should return the same list until that changes. */
-export type AcceptedTokens = readonly TokenOptions[] | (() => readonly TokenOptions[])
+/**
+ * Accepted tokens: those that the store holds, which all servers on it share; a list; or a function that gives the list of now. The function is called
+ * with every request, and should return the same list until that changes.
+ */
+export type AcceptedTokens = 'store' | readonly TokenOptions[] | (() => readonly TokenOptions[])
 
 interface Entry {
   readonly digest: Buffer
@@ -54,14 +60,26 @@ export class TokenBook {
   readonly #given: () => readonly TokenOptions[]
   #tokens: readonly TokenOptions[] = []
   #entries: ReadonlyMap<string, Entry> = new Map()
-  /** Without tokens everybody who reaches the server is its owner. A function may come to give some, so it never opens a server. */
-  readonly isOpen: boolean
+  readonly #stored: StoreTokens | undefined
+  readonly #isOpen: boolean
 
   /** Throws a `ConfigError` that names everything that is wrong with the tokens. */
-  constructor(given: AcceptedTokens) {
-    this.#given = typeof given === 'function' ? given : () => given
-    this.isOpen = typeof given !== 'function' && given.length === 0
+  constructor(given: Exclude<AcceptedTokens, 'store'> | StoreTokens) {
+    this.#stored = given instanceof StoreTokens ? given : undefined
+    if (given instanceof StoreTokens) this.#given = () => given.tokens
+    else this.#given = typeof given === 'function' ? given : () => given
+    this.#isOpen = Array.isArray(given) && given.length === 0
     this.#read()
+  }
+
+  /** Without tokens everybody who reaches the server is its owner. A function may come to give some, so it never opens a server. */
+  get isOpen(): boolean {
+    return this.#stored?.isOpen ?? this.#isOpen
+  }
+
+  /** To be awaited before a request is looked at; undefined if there is nothing to wait for. */
+  refresh(): Promise<void> | undefined {
+    return this.#stored?.refresh()
   }
 
   /** The holder of a token at a moment. Every entry is compared, in constant time. */

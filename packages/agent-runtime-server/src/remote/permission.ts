@@ -57,6 +57,10 @@ export async function assertReadAllowed(
   if (!Object.hasOwn(readRights, kind)) return
   const right = readRights[kind]
   if (right === 'work') return
+  if (right === 'admin') {
+    if (allows(caller, 'admin') && caller.types === undefined) return
+    throw notAllowed(`the question ${kind}`, 'admin')
+  }
   if (allows(caller, 'read') && caller.types === undefined) return
   if (right === 'own') {
     const taskId = 'taskId' in query ? query.taskId : undefined

@@ -54,13 +54,15 @@ export const writeRights: Readonly<Record<WriteKind, Scope | 'lease' | 'worker' 
   putClient: 'admin',
   purchaseCredits: 'admin',
   removeClient: 'admin',
+  putAccessToken: 'admin',
+  revokeAccessToken: 'admin',
   // It would live in the store's own process, which does not know when its caller dies.
   startLease: 'never',
   claimTask: 'never',
 }
 
-/** The rights that a question over a line needs beside the scope `read`: `own`: a task that the process runs; `work`: nothing but the scope `work`. */
-export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read'>> = {
+/** The rights that a question over a line needs beside the scope `read`: `own`: a task that the process runs; `work`: nothing but the scope `work`; `admin`: this scope. */
+export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read' | 'admin'>> = {
   task: 'own',
   events: 'own',
   steps: 'own',
@@ -95,6 +97,7 @@ export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read'>> = {
   runs: 'read',
   samples: 'read',
   lastSample: 'read',
+  accessTokens: 'admin',
 }
 
 /** The lease that a write is made under. */

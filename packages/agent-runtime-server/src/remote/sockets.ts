@@ -18,25 +18,24 @@ export function takeSockets(server: HttpServer, desk: Desk, maxFrameBytes: numbe
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy())
-    try {
-      const incoming = incomingOf(request)
-      if (pathOf(incoming) !== LINE_PATH)
-        throw refusal('no_such_route', 'no WebSocket is offered at this path')
-      const take = desk.admitLine(incoming)
-      sockets.handleUpgrade(request, socket, head, (webSocket) => {
-        const end = take(connectionOf(webSocket, timers))
-        webSocket.on('message', (data: Buffer, isBinary: boolean) => {
-          if (isBinary) webSocket.close(1003)
-          else end.heard(data.toString('utf8'))
-        })
-        webSocket.on('close', () => end.closed())
-        // A close follows.
-        webSocket.on('error', () => {})
-      })
-    } catch (error) {
-      refuse(socket, error)
-    }
+    admit(request, socket, head).catch((error: unknown) => refuse(socket, error))
   })
+
+  async function admit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const incoming = incomingOf(request)
+    if (pathOf(incoming) !== LINE_PATH) throw refusal('no_such_route', 'no WebSocket is offered at this path')
+    const take = await desk.admitLine(incoming)
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const end = take(connectionOf(webSocket, timers))
+      webSocket.on('message', (data: Buffer, isBinary: boolean) => {
+        if (isBinary) webSocket.close(1003)
+        else end.heard(data.toString('utf8'))
+      })
+      webSocket.on('close', () => end.closed())
+      // A close follows.
+      webSocket.on('error', () => {})
+    })
+  }
 }
 
 function connectionOf(socket: WebSocket, timers: Timers): LineConnection {

@@ -5,7 +5,16 @@ import type { Serving } from '../serving.ts'
 import type { Incoming, Reply } from '../wire/messages.ts'
 
 /** The groups of the API's pages. */
-type Tag = 'tasks' | 'events' | 'approvals' | 'limits' | 'schedules' | 'agents' | 'workers' | 'operation'
+type Tag =
+  | 'access'
+  | 'tasks'
+  | 'events'
+  | 'approvals'
+  | 'limits'
+  | 'schedules'
+  | 'agents'
+  | 'workers'
+  | 'operation'
 
 /** One route: what it takes, who may call it, and what it answers. The document of the API is made of these. */
 export interface Endpoint<

@@ -69,6 +69,7 @@ import {
   startSupervised,
   stopSupervised,
 } from './supervisors.ts'
+import { createToken, listTokens, revokeToken } from './tokens.ts'
 import { submitTask, submitTasks } from './submit-tasks.ts'
 import { taskEvents, taskOutput } from './task-events.ts'
 import { emitOutput, recordStep, settleTask, waitFor } from './work-leases.ts'
@@ -148,6 +149,9 @@ export const endpoints: readonly Endpoint[] = [
   showStats,
   showInfo,
   deadLetters,
+  listTokens,
+  createToken,
+  revokeToken,
   listReports,
   showReport,
   showLine,

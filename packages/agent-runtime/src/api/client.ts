@@ -19,6 +19,7 @@ import type {
 import type { Agreements } from './agreements.ts'
 import type { Approvals } from './approvals.ts'
 import type { Budgets } from './budgets.ts'
+import type { AccessTokens } from './access-tokens.ts'
 import type { Clients } from './clients.ts'
 import type { Credits } from './credits.ts'
 import type { Evaluations } from './evaluations.ts'
@@ -56,6 +57,8 @@ export interface Client extends AsyncDisposable {
   readonly agreements: Agreements
   /** The credits of clients, and their ledgers: `docs/credits.md`. */
   readonly credits: Credits
+  /** The tokens that servers on this store accept: `docs/http-api.md`. */
+  readonly accessTokens: AccessTokens
   /** How good agents are: `docs/evaluation.md`. */
   readonly evaluations: Evaluations
 

@@ -43,6 +43,7 @@ import type {
   WaitOptions,
   QueueSelection,
 } from '../api/client.ts'
+import type { AccessTokens } from '../api/access-tokens.ts'
 import type { Clients } from '../api/clients.ts'
 import type { Credits } from '../api/credits.ts'
 import { TaskRejected } from '../api/errors.ts'
@@ -76,6 +77,7 @@ import { AgreementBook } from './agreements.ts'
 import { approvalsOf } from './approvals.ts'
 import { budgetsOf } from './budgets.ts'
 import { cancelMany } from './cancel-many.ts'
+import { accessTokensOf } from './access-tokens.ts'
 import { clientsOf } from './clients.ts'
 import { creditsOf } from './credits.ts'
 import { EvaluationBook } from './evaluations.ts'
@@ -145,6 +147,7 @@ export class StoreClient implements Client {
   #budgets: Budgets | undefined
   #supervisors: Supervisors | undefined
   #schedules: Schedules | undefined
+  #accessTokens: AccessTokens | undefined
   #clients: Clients | undefined
   #credits: Credits | undefined
   #evaluations: Evaluations | undefined
@@ -230,6 +233,10 @@ export class StoreClient implements Client {
   get credits(): Credits {
     this.#credits ??= creditsOf(this.#parts)
     return this.#credits
+  }
+  get accessTokens(): AccessTokens {
+    this.#accessTokens ??= accessTokensOf({ ...this.#parts, clock: this.#deps.environment.clock })
+    return this.#accessTokens
   }
   get clients(): Clients {
     this.#clients ??= clientsOf(this.#parts)

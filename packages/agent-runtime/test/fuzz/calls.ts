@@ -603,6 +603,25 @@ export const doors: Readonly<Record<string, Door>> = {
   'schedules.pause': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.pause(it) },
   'schedules.resume': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.resume(it) },
   'schedules.trigger': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.trigger(it) },
+  'accessTokens.put': {
+    given: [
+      name,
+      fields(
+        {
+          hash: mostly(values('ab'.repeat(32), 'AB'.repeat(32))),
+          scopes: mostly(values(['read'], ['submit', 'submit'], [])),
+          client: name,
+          types: mostly(values(['report'], [])),
+          expiresAt: count,
+        },
+        'hash',
+        'scopes',
+      ),
+    ],
+    open: ({ runtime }, it: never, terms: never) => runtime.accessTokens.put(it, terms),
+  },
+  'accessTokens.list': { given: [], open: ({ runtime }) => runtime.accessTokens.list() },
+  'accessTokens.revoke': { given: [name], open: ({ runtime }, it: never) => runtime.accessTokens.revoke(it) },
   'clients.set': {
     given: [name, fields({ credits: count, tier: mostly(values('contracted', 'marketplace')) })],
     open: ({ runtime }, it: never, settings: never) => runtime.clients.set(it, settings),

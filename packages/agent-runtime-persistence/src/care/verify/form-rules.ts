@@ -1,4 +1,4 @@
-import { budgetFields, storeSettings } from '@ku0/agent-runtime-core'
+import { accessScopes, budgetFields, storeSettings } from '@ku0/agent-runtime-core'
 import { ExecutionConfig, ProfileTerms, SwarmTerms } from '@ku0/agent-runtime-core/schemas'
 import { type PipelineRow, type UsageRow } from '@ku0/agent-runtime-core/transition'
 import { z } from 'zod'
@@ -70,6 +70,11 @@ const forms: readonly Forms[] = [
   },
   { table: 'configuration', key: 'id', columns: { settings } },
   { table: 'schedule', key: 'name', columns: { definition: scheduleDefinition } },
+  {
+    table: 'access_token',
+    key: 'name',
+    columns: { scopes: z.array(z.enum(accessScopes)), types: z.array(z.string()).nullable() },
+  },
   { table: 'swarm', key: 'name', columns: { terms: SwarmTerms } },
   { table: 'pipeline', key: 'task', columns: { terms: pipelineTerms, log: pipelineLog } },
   { table: 'usage', key: 'task', columns: { data: usageData } },
