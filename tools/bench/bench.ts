@@ -14,6 +14,7 @@ import { plotsOf } from './plot.ts'
 import type { Findings, Missing, Result } from './results.ts'
 import { Runs } from './runs.ts'
 import { redisVersion } from './servers/redis.ts'
+import { stripPrograms } from './stripped.ts'
 import { median } from './statistics.ts'
 import { systems, type System } from './registry.ts'
 import { quick, whole, workloads } from './workloads.ts'
@@ -48,6 +49,7 @@ async function bench(options: Options): Promise<number> {
   planOf(systems, all, options)
   installOthers()
   installPacked()
+  stripPrograms()
   const nodes = nodesThere()
   const absent = systems.flatMap((system) => {
     const reason = whyAbsent(system, nodes)

@@ -29,10 +29,16 @@ export interface System {
   readonly load: () => Promise<Open>
 }
 
-const here = import.meta.dirname
-const sources = resolve(here, '../../packages/agent-runtime/src/index.ts')
+const stripped = '.stripped'
+/** The folder of the benchmark, also for a program that runs without its types. */
+export const benchFolder = import.meta.dirname.endsWith(stripped)
+  ? resolve(import.meta.dirname, '..')
+  : import.meta.dirname
+/** Where its programs are, without their types. */
+export const strippedFolder = resolve(benchFolder, stripped)
+const sources = resolve(benchFolder, '../../packages/agent-runtime/src/index.ts')
 /** Where the packed packages were unpacked. */
-export const packedFolder = resolve(here, '.packed')
+export const packedFolder = resolve(benchFolder, '.packed')
 const packed = resolve(packedFolder, 'node_modules/@ku0/agent-runtime/dist/index.js')
 
 /** The types of the other systems are not there in a clone that never ran the benchmark. */

@@ -1,13 +1,8 @@
 // A process of a run: opens one system, does what it was asked, says what it measured, and ends.
 //
-//   node run/child.ts ASSIGNMENT    (started by run/process.ts, which listens)
+//   node .stripped/run/child.js ASSIGNMENT    (started by run/process.ts, which listens)
 import { systems } from '../registry.ts'
-import { drain, fill } from './drain.ts'
-import type { Assignment, Said } from './messages.ts'
-import { amongOthers, replay } from './latency.ts'
-import { pickUp, submitter, worker } from './pick-up.ts'
-import { begin, hang } from './recovery.ts'
-import { submit } from './submit.ts'
+import type { Assignment, Figures, Said } from './messages.ts'
 import type { Seat } from './seat.ts'
 
 const { system: id, place, work } = JSON.parse(process.argv[2] ?? '') as Assignment
@@ -32,28 +27,29 @@ try {
   await fail(error)
 }
 
-function run(seat: Seat) {
+/** Loads what the work needs and no more: the rest would be part of a start that is measured. */
+async function run(seat: Seat): Promise<Figures> {
   switch (work.role) {
     case 'fill':
-      return fill(seat, work)
+      return (await import('./drain.ts')).fill(seat, work)
     case 'submit':
-      return submit(seat, work)
+      return (await import('./submit.ts')).submit(seat, work)
     case 'drain':
-      return drain(seat, work)
+      return (await import('./drain.ts')).drain(seat, work)
     case 'pick-up':
-      return pickUp(seat, work)
+      return (await import('./pick-up.ts')).pickUp(seat, work)
     case 'replay':
-      return replay(seat, work)
+      return (await import('./latency.ts')).replay(seat, work)
     case 'among':
-      return amongOthers(seat, work)
+      return (await import('./latency.ts')).amongOthers(seat, work)
     case 'worker':
-      return worker(seat)
+      return (await import('./pick-up.ts')).worker(seat)
     case 'submitter':
-      return submitter(seat, work)
+      return (await import('./pick-up.ts')).submitter(seat, work)
     case 'hang':
-      return hang(seat, work)
+      return (await import('./recovery.ts')).hang(seat, work)
     case 'begin':
-      return begin(seat, work)
+      return (await import('./recovery.ts')).begin(seat, work)
   }
 }
 

@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
+import { strippedFolder } from '../registry.ts'
 import type { Assignment, Figures, Said } from './messages.ts'
 
-const program = join(import.meta.dirname, 'child.ts')
+const program = join(strippedFolder, 'run/child.js')
 
 /** A process of a run, and what it says. */
 export class RunProcess {
