@@ -15,6 +15,7 @@ import type {
   OutputItem,
   Receipt,
   RuntimeEvent,
+  StoredCheckpoint,
   SubmitItem,
   SubmitOptions,
   TaskDetails,
@@ -144,6 +145,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     },
     events: (task, given = {}) => follow<RuntimeEvent>(transport, pathOf(task, '/events'), given),
     output: (task, given = {}) => follow<OutputItem>(transport, pathOf(task, '/output'), given),
+    async checkpoint(task, { signal } = {}) {
+      const path = pathOf(task, '/checkpoint')
+      const { checkpoint } = (await transport.json({ path, signal })) as { checkpoint?: StoredCheckpoint }
+      return checkpoint
+    },
     async explain(task, { signal } = {}) {
       return unlessUnknown<Explanation>(transport.json({ path: pathOf(task, '/explain'), signal }))
     },

@@ -13,6 +13,7 @@ import type {
   SubmitOptions,
   TaskDetails,
   TaskName,
+  StoredCheckpoint,
   TaskStatus,
 } from './records.ts'
 
@@ -97,6 +98,8 @@ export interface HttpClient extends Operations {
   events(task: TaskLike, options?: FollowOptions): AsyncIterable<RuntimeEvent>
   /** The values that the task emits, in the same way. */
   output(task: TaskLike, options?: FollowOptions): AsyncIterable<OutputItem>
+  /** The newest checkpoint of a task. Undefined without one. */
+  checkpoint(task: TaskLike, options?: CallOptions): Promise<StoredCheckpoint | undefined>
   /** Why a task is in its state, and what it waits for; undefined for an unknown one. */
   explain(task: TaskLike, options?: CallOptions): Promise<Explanation | undefined>
 }

@@ -45,6 +45,7 @@ export type {
   OutputItem,
   Receipt,
   RuntimeEvent,
+  StoredCheckpoint,
   StoredStep,
   SubmitItem,
   SubmitOptions,

@@ -1,4 +1,5 @@
 import type {
+  CheckpointRecord,
   ErrorRecord,
   EventType,
   ExecutionLease,
@@ -30,6 +31,11 @@ export interface TaskDetails {
   readonly steps: readonly StoredStep[]
   /** The newest, up to 100. */
   readonly children: readonly TaskStatus[]
+}
+
+/** The newest checkpoint of a task, with its data. */
+export interface StoredCheckpoint extends Omit<CheckpointRecord, 'data'> {
+  readonly data: unknown
 }
 
 /** A recorded step with its result. */

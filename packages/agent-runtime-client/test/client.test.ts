@@ -11,7 +11,7 @@ import {
   defineTask,
   type Receipt as RuntimeReceipt,
 } from '@ku0/agent-runtime'
-import { createServer } from '@ku0/agent-runtime-server'
+import { createServer, hashToken } from '@ku0/agent-runtime-server'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import {
@@ -38,6 +38,7 @@ const speak = defineTask({ type: 'speak', input: z.number() }, async (ctx, count
   for (let word = 1; word <= count; word += 1) await ctx.emit(word)
 })
 
+const saves = defineTask({ type: 'saves', input: z.number() }, (ctx, next) => ctx.checkpoint({ next }))
 const watchOver = defineSupervisor({
   type: 'watch-over',
   input: z.null(),
@@ -62,7 +63,7 @@ const ask = defineTask({ type: 'ask', input: z.null() }, async (ctx) => {
 
 const runtime = await createRuntime({
   store: 'sqlite::memory:',
-  tasks: [add, fail, wait, speak, ask, watchOver, publishes, numbers],
+  tasks: [add, fail, wait, speak, saves, ask, watchOver, publishes, numbers],
   agreements: [defineAgreement({ name: 'gold', client: 'acme', tier: 'contracted' })],
   logger: false,
   thread: false,
@@ -155,6 +156,21 @@ test('12.5 a submission names an agreement that the server knows', async () => {
   await expect(client.submit(add, { a: 1, b: 2 }, { agreement: 'lead' })).rejects.toThrow(
     'body.options.agreement: there is no agreement "lead": you may use gold',
   )
+})
+
+test('the access tokens of the store, and the checkpoint of a task', async () => {
+  const { token, ...made } = await client.accessTokens.create('ci', { scopes: ['read'], expiresAt: 4e12 })
+  expect(token).toMatch(/^ku0_/)
+  const [{ hash, ...kept } = { hash: '' }] = await runtime.accessTokens.list()
+  expect([made, hash]).toEqual([kept, hashToken(token)])
+  expect(await client.accessTokens.list()).toEqual([kept])
+  expect(await client.accessTokens.revoke('ci')).toMatchObject({ name: 'ci' })
+  expect(await client.accessTokens.revoke('ci')).toBeUndefined()
+  expect(await client.accessTokens.put('mine', { scopes: ['submit'], hash })).not.toHaveProperty('token')
+  const receipt = await runtime.submit(saves, 3)
+  await runtime.result(receipt)
+  expect(await client.checkpoint(receipt)).toEqual(await runtime.checkpoint(receipt))
+  expect(await client.checkpoint(receipt)).toMatchObject({ data: { next: 3 } })
 })
 
 test('the credits of a client', async () => {

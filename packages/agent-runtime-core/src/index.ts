@@ -44,6 +44,7 @@ export {
 export type { ExecutionLease } from './lease/schema.ts'
 export { type Doubt, doubtKey, isDoubt, type StartedStep } from './step/doubt.ts'
 export { keyText } from './step/key-text.ts'
+export type { CheckpointRecord } from './step/port.ts'
 export type { StepRecord } from './step/schema.ts'
 export { idempotencyKey } from './submit/idempotency.ts'
 export type { Receipt, Submission } from './submit/submission.ts'
@@ -572,11 +573,6 @@ export {
   samplesOf,
   WAIT_CLASSES,
 } from './series/sample.ts'
-export {
-  type AccessScope,
-  accessScopes,
-  type AccessTokenRecord,
-  ENDED_TOKEN_MS,
-  MAX_ACCESS_TOKENS,
-} from './access/access-token.ts'
+export { type AccessScope, accessScopes } from './access/access-scope.ts'
+export { type AccessTokenRecord, ENDED_TOKEN_MS, MAX_ACCESS_TOKENS } from './access/access-token.ts'
 export type { StoreStats, Totals } from './store/stats.ts'

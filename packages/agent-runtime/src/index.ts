@@ -34,6 +34,7 @@ export type {
   SignalReceipt,
   SignalValue,
   StoredPage,
+  StoredCheckpoint,
   StoredStep,
   WaitOptions,
 } from './api/client.ts'

@@ -145,6 +145,12 @@ export function steps({ rule, timed, expect }: Suite): void {
     for (const data of ['{"n":1}', '{"n":2}'])
       expect(await scene.write({ kind: 'checkpoint', leaseId: claim.leaseId, data })).toBe('ok')
     expect(claim.checkpoint).toBeUndefined()
+    expect(await scene.read({ kind: 'checkpoint', taskId: claim.taskId })).toEqual({
+      seq: (await scene.history(claim.taskId)).at(-1)?.seq,
+      at: scene.now,
+      data: '{"n":2}',
+    })
+    expect(await scene.read({ kind: 'checkpoint', taskId: 'nobody' })).toBeUndefined()
     expect(await again(scene, claim)).toMatchObject({ checkpoint: '{"n":2}' })
     expect(
       (await scene.eventTypes(claim.taskId)).filter((type) => type === 'checkpoint.created'),

@@ -28,6 +28,7 @@ const research = defineTask(
     for (const query of plan) children.push(await ctx.spawn(query, search, { query }))
     const results: string[][] = []
     for (const child of children) results.push(await child.result())
+    await ctx.checkpoint({ found: results.flat() })
     await ctx.sleep('cool down', 150)
     await ctx.step('draft', { retry: { attempts: 3, backoff: { initialMs: 30 } } }, async () => {
       await pause(60)

@@ -1,4 +1,5 @@
-import type { AccessScope, AccessTokenRecord } from './access-token.ts'
+import type { AccessScope } from './access-scope.ts'
+import type { AccessTokenRecord } from './access-token.ts'
 
 /** Writes about access tokens. */
 export interface AccessWrites {

@@ -1,4 +1,4 @@
-import type { AccessScope } from './access-token.ts'
+import type { AccessScope } from './access-scope.ts'
 
 /** An access token: who holds it, the hash under which it is known, and what it allows. */
 export interface AccessTokenRow {

@@ -72,8 +72,18 @@ export interface StepWrites {
   progress: { fields: { readonly leaseId: string; readonly progress: string }; outcome: Fenced }
 }
 
+/** The newest checkpoint of a task. */
+export interface CheckpointRecord {
+  /** The number of its event, `checkpoint.created`. */
+  readonly seq: number
+  readonly at: number
+  readonly data: string
+}
+
 /** Reads about steps and what a handler emits. */
 export interface StepReads {
+  /** Undefined without one, and for one that is not what its event says. */
+  checkpoint: { fields: { readonly taskId: string }; answer: CheckpointRecord | undefined }
   steps: { fields: { readonly taskId: string }; answer: readonly StepRecord[] }
   output: {
     fields: { readonly taskId: string; readonly after: number; readonly limit: number }

@@ -494,6 +494,7 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
   taskIds: { filter },
   events: { taskId, after: whole, limit: page },
   steps: { taskId },
+  checkpoint: { taskId },
   integrity: { taskId },
   memos: { taskId },
   approvals: { taskId: taskId.optional(), children: flag.optional(), limit: page, after: whole.optional() },

@@ -175,8 +175,8 @@ export function prepareLoad(db: Queries) {
   const children = from('child', 'WHERE parent = ? ORDER BY seq')
   const openChildren = from('child', 'WHERE parent = ? AND open = 1 ORDER BY task')
   const child = from('child', 'WHERE parent = ? AND key = ?')
-  const checkpoint = db.prepare<[number], { data: string; event: string | null }>(
-    `SELECT checkpoint.data, event.data AS event FROM checkpoint
+  const checkpoint = db.prepare<[number], { seq: number; at: number; data: string; event: string | null }>(
+    `SELECT checkpoint.seq, checkpoint.at, checkpoint.data, event.data AS event FROM checkpoint
      LEFT JOIN event ON event.task = checkpoint.task AND event.seq = checkpoint.seq AND event.type = 'checkpoint.created'
      WHERE checkpoint.task = ?`,
   )

@@ -1,4 +1,4 @@
-import { type IdCodec, type StartedStep } from '@ku0/agent-runtime-core'
+import { type CheckpointRecord, type IdCodec, type StartedStep } from '@ku0/agent-runtime-core'
 import { blobReference, checkpointText, type PlainEvent, startsIn } from '@ku0/agent-runtime-core/transition'
 import type { Queries } from '../views/queries.ts'
 import { type Hashes, prepareIntegrity } from './integrity.ts'
@@ -31,9 +31,11 @@ export class StoredTables {
    * The newest checkpoint of a task. One that is not what its event says was changed or damaged, and counts as none: it is a cache, and
    * what is recorded says the rest.
    */
-  checkpoint(task: number): string | undefined {
+  checkpoint(task: number): CheckpointRecord | undefined {
     const row = this.load.checkpoint(task)
-    return row !== undefined && row.event === checkpointText(row.data, this.sha256Hex) ? row.data : undefined
+    if (row === undefined || row.event !== checkpointText(row.data, this.sha256Hex)) return undefined
+    const { seq, at, data } = row
+    return { seq, at, data }
   }
 
   /** The steps of a task of which nobody knows how they ended. */

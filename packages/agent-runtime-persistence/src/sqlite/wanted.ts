@@ -62,7 +62,7 @@ export function prepareWanted(tables: StoredTables, far?: Gather): (wanted: Want
     submissions: (task) => some(tables.event(task, 1)).map((data) => [task, data] as const),
     prunable: (wanted) => [load.prunable(wanted)],
     foldable: (wanted) => [load.foldable(wanted)],
-    checkpoints: (task) => some(tables.checkpoint(task)).map((data) => [task, data] as const),
+    checkpoints: (task) => some(tables.checkpoint(task)).map(({ data }) => [task, data] as const),
   }
 
   const gather: Gather = far ?? ((names, find) => names.flatMap((name) => find(name)))

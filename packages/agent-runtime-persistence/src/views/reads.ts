@@ -70,6 +70,11 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         const row = find(query.taskId)
         return row === undefined ? [] : memos.steps(row)
       }
+      case 'checkpoint':
+        return db.atOnce(() => {
+          const row = find(query.taskId)
+          return row === undefined ? undefined : tables.checkpoint(row.id)
+        })
       case 'integrity':
         return db.atOnce(() => {
           const row = find(query.taskId)

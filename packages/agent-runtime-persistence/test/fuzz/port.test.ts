@@ -262,6 +262,7 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'receive max': count,
   'putAccessToken hash': mostly(values('ab'.repeat(32), 'AB'.repeat(32), 'ab')),
   'putAccessToken scopes': listOf(values('read', 'admin', 'write')),
+  'putAccessToken client': name,
   'putAccessToken types': listOf(name),
   'putAccessToken expiresAt': time,
   'sample samples': listOf(

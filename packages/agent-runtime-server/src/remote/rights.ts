@@ -66,6 +66,7 @@ export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read' | 'ad
   task: 'own',
   events: 'own',
   steps: 'own',
+  checkpoint: 'own',
   integrity: 'own',
   memos: 'own',
   approvals: 'own',

@@ -61,7 +61,7 @@ import {
 import { listReports, showReport } from './reports.ts'
 import { listAgreements } from './agreements.ts'
 import { listEntries, purchaseCredits, showCredits } from './credits.ts'
-import { showResult, showTask } from './show-task.ts'
+import { showCheckpoint, showResult, showTask } from './show-task.ts'
 import {
   listSupervisors,
   restartSupervised,
@@ -81,6 +81,7 @@ export const endpoints: readonly Endpoint[] = [
   submitTask,
   submitTasks,
   showTask,
+  showCheckpoint,
   showResult,
   cancelTask,
   retryTask,

@@ -6,6 +6,7 @@ import { noTask } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
 import { TaskPath, wholeText } from '../wire/parameters.ts'
 import { OutcomeSchema, TaskDetailsSchema } from '../wire/records.ts'
+import { Moment, Value } from '../wire/schema.ts'
 import { endpoint } from './endpoint.ts'
 
 export const showTask = endpoint({
@@ -34,6 +35,31 @@ export const showTask = endpoint({
       steps,
       children: children.tasks.filter((child) => sees(caller, child)),
     })
+  },
+})
+
+export const showCheckpoint = endpoint({
+  method: 'get',
+  path: '/tasks/{taskId}/checkpoint',
+  id: 'showCheckpoint',
+  tag: 'tasks',
+  summary: 'The newest checkpoint of a task, with its data',
+  scope: 'read',
+  bound: 'task',
+  params: TaskPath,
+  answers: {
+    200: {
+      description: 'The checkpoint; empty without one',
+      schema: z.object({
+        checkpoint: z.object({ seq: z.int(), at: Moment, data: Value }).optional().openapi('Checkpoint'),
+      }),
+    },
+  },
+  problems: [404],
+  async run({ serving, params: { taskId } }) {
+    const checkpoint = await serving.runtime.checkpoint(taskId)
+    if (checkpoint === undefined && (await serving.runtime.status(taskId)) === undefined) throw noTask(taskId)
+    return answer(serving, { checkpoint })
   },
 })
 

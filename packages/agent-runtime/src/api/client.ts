@@ -5,6 +5,7 @@ import type {
   Explanation,
   Lane,
   RouteRecord,
+  CheckpointRecord,
   StepRecord,
   StoreInfo,
   Series,
@@ -230,6 +231,9 @@ export interface Client extends AsyncDisposable {
   /** The recorded steps of a task with their results, in the order of their records. Empty for an unknown task. */
   steps(task: Receipt | string): Promise<readonly StoredStep[]>
 
+  /** The newest checkpoint of a task, which `ctx.checkpoint` saved. Undefined without one. */
+  checkpoint(task: Receipt | string): Promise<StoredCheckpoint | undefined>
+
   /**
    * The events of a task after `after`: first its history, then live events, without a gap. Ends after the
    * final event. Throws `not_found`.
@@ -397,7 +401,12 @@ export interface StoredPage {
   readonly limit?: number | undefined
 }
 
-/** A recorded step. */
+/** The newest checkpoint of a task, with its data. */
+export interface StoredCheckpoint extends Omit<CheckpointRecord, 'data'> {
+  readonly data: unknown
+}
+
+/** A recorded step with its result. */
 export interface StoredStep extends Omit<StepRecord, 'result'> {
   readonly result: unknown
 }

@@ -39,6 +39,7 @@ import type {
   RetryOptions,
   SignalReceipt,
   StoredPage,
+  StoredCheckpoint,
   StoredStep,
   WaitOptions,
   QueueSelection,
@@ -95,7 +96,7 @@ import { SeriesKeeper } from '../retention/series-keeper.ts'
 import { SaidOnce } from '../terms/said-once.ts'
 import { ScheduleBook } from './schedules.ts'
 import { sendSignal } from './signal-task.ts'
-import { pageOfHistory, pageOfOutput, storedSteps } from './stored-pages.ts'
+import { pageOfHistory, pageOfOutput, storedCheckpoint, storedSteps } from './stored-pages.ts'
 import { pageOfPipelines, pipelineOf } from './pipelines.ts'
 import { supervisorsOf } from './supervisors.ts'
 import { Submissions } from './submissions.ts'
@@ -390,6 +391,11 @@ export class StoreClient implements Client {
   async steps(task: Receipt | string): Promise<readonly StoredStep[]> {
     this.lifetime.assertOpen()
     return storedSteps(this.#deps, taskIdOf('steps', task))
+  }
+
+  async checkpoint(task: Receipt | string): Promise<StoredCheckpoint | undefined> {
+    this.lifetime.assertOpen()
+    return storedCheckpoint(this.#deps, taskIdOf('checkpoint', task))
   }
 
   events(task: Receipt | string, options: FollowOptions = {}): AsyncIterable<RuntimeEvent> {

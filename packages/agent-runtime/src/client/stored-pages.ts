@@ -6,7 +6,7 @@ import {
   type ValueCodec,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
-import type { OutputItem, OutputPage, StoredPage, StoredStep } from '../api/client.ts'
+import type { OutputItem, OutputPage, StoredCheckpoint, StoredPage, StoredStep } from '../api/client.ts'
 import type { RuntimeEvent } from '../api/events.ts'
 import { chunkReader } from './follow.ts'
 import type { KnownTypes } from './known-types.ts'
@@ -69,6 +69,15 @@ export async function storedSteps(
 ): Promise<readonly StoredStep[]> {
   const steps = await store.read({ kind: 'steps', taskId })
   return steps.map(({ result, ...step }) => ({ ...step, result: shown(values, result) }))
+}
+
+/** The newest checkpoint of a task with its value. */
+export async function storedCheckpoint(
+  { store, values }: PageDeps,
+  taskId: string,
+): Promise<StoredCheckpoint | undefined> {
+  const found = await store.read({ kind: 'checkpoint', taskId })
+  return found === undefined ? undefined : { ...found, data: shown(values, found.data) }
 }
 
 function cursorOf(rows: readonly { readonly seq: number }[], limit: number): { readonly cursor?: number } {

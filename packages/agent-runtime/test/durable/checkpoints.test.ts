@@ -49,6 +49,7 @@ describe('a checkpoint is a cache (docs/reliability.md H10)', () => {
     db.exec(edit)
     db.close()
     const after = await virtualRuntime({ database, environment, tasks: [task] })
+    expect((await after.runtime.checkpoint(taskId))?.data).toEqual(expected)
     await after.runtime.signal(taskId, 'go')
     await after.elapse(10)
     expect(await after.runtime.status(taskId)).toMatchObject({ state: 'completed', output: 5 })

@@ -345,6 +345,7 @@ export const doors: Readonly<Record<string, Door>> = {
     given: [task, fields({ after: count, limit: count })],
     open: ({ runtime }, it: never, page: never) => runtime.emitted(it, page),
   },
+  checkpoint: { given: [task], open: ({ runtime }, it: never) => runtime.checkpoint(it) },
   steps: { given: [task], open: ({ runtime }, it: never) => runtime.steps(it) },
   stats: { given: [], open: ({ runtime }) => runtime.stats() },
   pipeline: {

@@ -5,6 +5,7 @@ import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
 import { Json } from '../../ui/json.tsx'
 import { duration } from '../../ui/format.ts'
+import { Checkpoints, checkpointsIn } from './checkpoints.tsx'
 import { ChildBranch } from './child-branch.tsx'
 import { baseOf } from './base.ts'
 import { Compare } from './compare.tsx'
@@ -30,6 +31,7 @@ export function Panel({
   const { task, steps, children } = details
   const hasError = task.state === 'failed'
   const base = baseOf(events.items)
+  const checkpoints = checkpointsIn(events.items)
   const tabs = [
     ...(selected === undefined ? [] : [['selected', 'Selected'] as const]),
     ...(hasError ? [['error', 'Error'] as const] : []),
@@ -37,6 +39,7 @@ export function Panel({
     ['input', 'Input'] as const,
     ['output', 'Output'] as const,
     ['steps', `Steps ${steps.length === 0 ? '' : steps.length}`] as const,
+    ...(checkpoints.length === 0 ? [] : [['checkpoints', `Checkpoints ${checkpoints.length}`] as const]),
     ['events', 'Events'] as const,
     ...(base === undefined ? [] : [['compare', 'Compare'] as const]),
     ['children', `Children ${children.length === 0 ? '' : children.length}`] as const,
@@ -140,6 +143,8 @@ function Shown({
           ))}
         </ul>
       )
+    case 'checkpoints':
+      return <Checkpoints taskId={task.taskId} events={checkpointsIn(events.items)} />
     case 'events':
       return <EventList events={events.items} />
     case 'compare': {
