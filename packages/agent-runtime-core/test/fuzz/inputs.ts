@@ -81,6 +81,7 @@ export const inputs: Readonly<Record<string, Input>> = {
     holds: (answer) => typeof answer === 'number',
   },
   parseExecutionConfig: { given: [config], open: parseExecutionConfig },
+  readPlainConfig: { given: [config], open: core.readPlainConfig },
   encode: {
     given: [hostile],
     open: (value: never) => core.encode(value, { what: 'it' }),
