@@ -55,16 +55,14 @@ export {
   gone,
   heldByClient,
   type HeldByTask,
-  newClient,
   poolAmong,
-  ShareBook,
   shareOrderOf,
-  type ShareOrder,
-  type Placed,
 } from './share/share-book.ts'
+export { newClient } from './share/new-client.ts'
+export type { Placed, ShareOrder, SharePool, Shares } from './share/shares.ts'
 export type { Amounts } from './share/dominant.ts'
 export { tablesThatAre, type TableName } from './transition/tables.ts'
-export { OPEN, type SharePool } from './share/share-pools.ts'
+export { OPEN } from './share/open-pool.ts'
 export { groupOf } from './queue/stream.ts'
 export { scheduleRecordOf } from './schedule/transitions.ts'
 export { checkpointText } from './step/record.ts'
@@ -87,11 +85,12 @@ export {
   childKey,
   entryKey,
   evaluationKey,
-  WorkingSet,
+  type WorkingSet,
   type Base,
   type Heads,
   type Instant,
   type Surroundings,
 } from './transition/working-set.ts'
+export { openWorkingSet } from './transition/open-working-set.ts'
 export { isPauseRow, pausesIn } from './queue/pause.ts'
 export { isOwn } from './worker/is-own.ts'

@@ -3,6 +3,7 @@ import type { QuotaRow } from '../quota/row.ts'
 import type { StreamRow } from './row.ts'
 import type { TaskRow } from '../task/row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
+import type { Holder } from './holder.ts'
 
 /**
  * The stream of tasks that are first in, first out among themselves: same lane, type and quota keys, and where there are shares the
@@ -87,8 +88,6 @@ export function hold(ws: WorkingSet, task: TaskRow, from: Holder, to: Holder): v
     })
   }
 }
-
-export type Holder = 'queued' | 'running' | 'none'
 
 export function streamOf(task: TaskRow): number {
   if (task.stream === null) throw new Error(`task ${task.id} has no stream`)

@@ -1,7 +1,7 @@
 import { decideSettlement, decideStart, settledIncrement, shareIncrement, tierWeights } from './fairness.ts'
 import { addAmounts, type Amounts, amountsOf, dominantShare, entitlement, type Use } from './dominant.ts'
 import { effectiveWeight, ignoresReputation } from '../evaluation/reputation.ts'
-import { clientTiers, defaultCredits } from './client.ts'
+import { clientTiers } from './client.ts'
 import type { SharesConfig } from './schema.ts'
 import {
   firstOf,
@@ -11,36 +11,20 @@ import {
   withEntry,
   withoutEntry,
 } from './share-tree.ts'
-import { MICRO } from '../budget/usage.ts'
 import { lacksCredits } from '../ledger/afford.ts'
 import { costOf, paid } from '../ledger/pay.ts'
 import { post } from '../ledger/post.ts'
 import { accountOf } from '../budget/account.ts'
-import type { Holder } from '../queue/stream.ts'
 import { mayStart } from '../quota/hold.ts'
 import type { AccountRow } from '../budget/row.ts'
 import type { ClientRow } from './row.ts'
 import type { StreamRow } from '../queue/row.ts'
 import type { TaskRow } from '../task/row.ts'
-import { OPEN, poolOf, poolsOf, type SharePool, SharePools } from './share-pools.ts'
+import { poolOf, poolsOf, SharePools } from './share-pools.ts'
+import { OPEN } from './open-pool.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
-
-/** The order of shares as it is committed: streams by group, clients by tier. */
-export interface ShareOrder {
-  /** By group and pool: the streams that have queued tasks, by the shares of their clients. */
-  readonly trees: ReadonlyMap<string, ShareTree>
-  /** The same by the age of their heads; only if waiting raises tasks. */
-  readonly ages: ReadonlyMap<string, ShareTree>
-  /** By stream, its place in its tree. */
-  readonly entries: ReadonlyMap<number, Placed>
-  /** The clients that have tasks under way, by what could hold these back. */
-  readonly pools: ReadonlyMap<string, SharePool>
-}
-
-/** Where a stream stands, and in which tree. Its time is by the clock of its client's pool. */
-export interface Placed extends ShareEntry {
-  readonly tree: string
-}
+import type { Holder } from '../queue/holder.ts'
+import type { Placed, ShareOrder, SharePool, Shares } from './shares.ts'
 
 /** Multiples of it are spread evenly over 0 to 1, none near another. */
 const GOLDEN = 0.618_033_988_749_894_9
@@ -83,7 +67,7 @@ const MAX_TIME = 2 ** 52
  * The shares of one flush: the committed order below, what changed on top. Streams of one group differ in their clients only, so
  * that what keeps a group from starting is asked once. Source: `docs/semantics.md 11`, C5.
  */
-export class ShareBook implements ShareOrder {
+export class ShareBook implements Shares {
   readonly trees = new Map<string, ShareTree>()
   readonly ages = new Map<string, ShareTree>()
   readonly entries = new Map<number, Placed>()
@@ -103,30 +87,25 @@ export class ShareBook implements ShareOrder {
     return this.clocks.changed
   }
 
-  /** How many clients there are, when this is one more. */
   crowdedBy(name: string): number | undefined {
     const { ws } = this
     if (ws.clients.get(name) !== undefined) return undefined
     return ws.clientCount
   }
 
-  /** The streams in order, of each group and pool. */
   *all(): Iterable<ShareTree> {
     for (const tree of this.trees.values()) yield tree
     for (const [key, tree] of this.base.trees) if (!this.trees.has(key)) yield tree
   }
 
-  /** The stream of a group whose head was submitted first. */
   oldest(group: string): ShareEntry | undefined {
     return firstOf(this.age(group))
   }
 
-  /** The streams in order among which one stands. */
   beside(row: StreamRow): ShareTree {
     return this.tree(this.entry(row.id)?.tree ?? row.group)
   }
 
-  /** Where a stream stands among all. */
   placeOf(stream: number): ShareEntry | undefined {
     const entry = this.entry(stream)
     if (entry === undefined) return undefined
@@ -134,7 +113,6 @@ export class ShareBook implements ShareOrder {
     return ahead === 0 ? entry : { ...entry, time: entry.time + ahead }
   }
 
-  /** A task is about to count in its stream's depth. The task as it is then. */
   arrive(stream: number, task: TaskRow): TaskRow {
     const { ws } = this
     const row = ws.draftStream(stream)
@@ -157,7 +135,6 @@ export class ShareBook implements ShareOrder {
     return placed
   }
 
-  /** A stream's depth has changed by so many. */
   count(row: StreamRow, by: number): void {
     const client = this.ws.client(row.client)
     const queued = client.queued + by
@@ -168,7 +145,6 @@ export class ShareBook implements ShareOrder {
     this.replace(row)
   }
 
-  /** A task's slot was taken or given back. */
   hold(row: StreamRow, task: TaskRow, from: Holder, to: Holder): void {
     const by = Number(to === 'running') - Number(from === 'running')
     if (by === 0) return
@@ -180,7 +156,6 @@ export class ShareBook implements ShareOrder {
     this.putClient({ ...held, holds: addAmounts(client.holds ?? {}, amounts, by > 0 ? 1 : -1) }, client)
   }
 
-  /** Charges the estimate of a task that starts; once in its life. */
   charge(task: TaskRow, row: StreamRow, dispatch: number): AccountRow | null {
     if (task.account !== null && task.account.charge !== null) return task.account
     const account = accountOf(task)
@@ -199,7 +174,6 @@ export class ShareBook implements ShareOrder {
     return { ...account, charge, reserved: cost }
   }
 
-  /** Replaces the estimate of a task that is over by what it cost. */
   settle(task: TaskRow): void {
     const { ws } = this
     const { account, stream } = task
@@ -222,10 +196,6 @@ export class ShareBook implements ShareOrder {
     this.putClient(paid(ws, over, task), client)
   }
 
-  /**
-   * The facts about a client have changed; its streams move to their new places. Its time is by the clock
-   * that last set `before`.
-   */
   putClient(changed: ClientRow, before: ClientRow): void {
     const { clocks } = this
     const by = clocks.ahead(before) - before.seen
@@ -239,7 +209,6 @@ export class ShareBook implements ShareOrder {
     else this.lower(after, before)
   }
 
-  /** A client as another process has written it. */
   takeOver(
     { id, name, credits, tier, time, floor, spent, reserved, entries }: ClientRow,
     before: ClientRow,
@@ -248,7 +217,6 @@ export class ShareBook implements ShareOrder {
     this.set({ ...before, id, name, credits, tier, time, floor, spent, reserved, entries, seen }, before)
   }
 
-  /** Quotas let a task of this client start: if it was held back, it is beside the active from now on. Whether anything has changed. */
   release(name: string): boolean {
     const client = this.ws.client(name)
     const { held } = this.clocks.get(client.pool)
@@ -260,7 +228,6 @@ export class ShareBook implements ShareOrder {
     return held || client.stalled
   }
 
-  /** After a round: all that is not in one of these pools is held back by quotas that are shared, and these clients by their own. */
   holdBack(startable: ReadonlySet<string>, stalled: ReadonlySet<string>): void {
     for (const name of Array.from(this.clocks.names()))
       if (name !== OPEN && !startable.has(name)) this.clocks.setHeld(name, true)
@@ -270,20 +237,14 @@ export class ShareBook implements ShareOrder {
     }
   }
 
-  /** Whether anything could be held back at all. */
   get knowsPools(): boolean {
     return this.clocks.any
   }
 
-  /**
-   * Whether clients that are held back are treated apart: places that were given with the task, or from 0, do
-   * not depend on that.
-   */
   get looksAtQuotas(): boolean {
     return looksAtQuotas(this.config)
   }
 
-  /** Puts a stream where it belongs now. */
   replace(row: StreamRow): void {
     const before = this.entry(row.id)
     const after = row.depth > 0 ? entryOf(row, this.ws.client(row.client), this.config) : undefined
@@ -296,7 +257,6 @@ export class ShareBook implements ShareOrder {
       this.ages.set(row.group, withEntry(this.age(row.group), ageOf(after)))
   }
 
-  /** Takes a stream out of the order until it is put back by {@link replace}. */
   park(row: StreamRow): void {
     this.take(row, this.entry(row.id))
   }
@@ -507,24 +467,4 @@ function isSame(a: Placed, b: Placed): boolean {
     a.tree === b.tree &&
     a.dominant === b.dominant
   )
-}
-
-/** The row of a client that nobody has set and that has no tasks yet. */
-export function newClient(id: number, name: string, credits: number = defaultCredits): ClientRow {
-  return {
-    id,
-    name,
-    credits: Math.round(credits * MICRO),
-    tier: 'marketplace',
-    time: 0,
-    floor: 0,
-    spent: 0,
-    reserved: 0,
-    entries: 0,
-    queued: 0,
-    running: 0,
-    pool: OPEN,
-    seen: 0,
-    stalled: false,
-  }
 }

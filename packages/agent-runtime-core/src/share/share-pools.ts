@@ -9,25 +9,8 @@ import {
 } from './share-tree.ts'
 import { sharedKeys } from '../queue/stream.ts'
 import type { ClientRow } from './row.ts'
-
-/** The pool of the clients that have a task which no quota shared with others can hold back, or none queued. */
-export const OPEN = ''
-
-/**
- * The clients whose queued tasks all hold quotas of the same kinds: they are held back together, and let go together. Their virtual times
- * go by a clock of their own, which is ahead of how they were written. Source: `docs/semantics.md 11.3`.
- */
-export interface SharePool {
-  readonly members: number
-  /** Quotas let none of its tasks start, as far as the last round knows. */
-  readonly held: boolean
-  /** By tier: how far the times of its members went on since it was made. */
-  readonly ahead: readonly number[]
-  /** By tier, by virtual time: those that have tasks queued which no quota of their own holds back. */
-  readonly waiting: readonly ShareTree[]
-  /** The same for clients that only have running tasks. */
-  readonly busy: readonly ShareTree[]
-}
+import type { SharePool } from './shares.ts'
+import { OPEN } from './open-pool.ts'
 
 const emptyPool: SharePool = { members: 0, held: false, ahead: [], waiting: [], busy: [] }
 

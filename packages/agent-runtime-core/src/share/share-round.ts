@@ -3,7 +3,7 @@ import { compareShares, entriesOf, firstOf, type ShareEntry } from './share-tree
 import { sharedKeys } from '../queue/stream.ts'
 import type { StreamRow } from '../queue/row.ts'
 import type { TaskRow } from '../task/row.ts'
-import type { ShareBook } from './share-book.ts'
+import type { Shares } from './shares.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
 /** A task that may start, and its stream. */
@@ -35,7 +35,7 @@ const AT_ONCE = 64
 /** The order of one round of claims where there are shares. Source: `docs/semantics.md` C5, 11. */
 export class ShareRound {
   private readonly ws: WorkingSet
-  private readonly shares: ShareBook
+  private readonly shares: Shares
   private readonly round: RoundOfClaims
   /** Groups of which nothing could start: as of which grant. */
   private readonly closed = new Map<string, number>()
@@ -43,7 +43,7 @@ export class ShareRound {
   private readonly tooYoung = new Map<string, number>()
   private readonly parked: number[] = []
 
-  constructor(ws: WorkingSet, shares: ShareBook, round: RoundOfClaims) {
+  constructor(ws: WorkingSet, shares: Shares, round: RoundOfClaims) {
     this.ws = ws
     this.shares = shares
     this.round = round

@@ -6,7 +6,8 @@ import { chainText } from '../history/hash.ts'
 import type { IdCodec } from '../store/ids.ts'
 import { assertMove, canMoveLease } from '../task/states.ts'
 import type { LeaseNotice } from '../lease/lease.ts'
-import { newClient, ShareBook, type ShareOrder } from '../share/share-book.ts'
+import { newClient } from '../share/new-client.ts'
+import type { ShareOrder, Shares } from '../share/shares.ts'
 import type { AccessTokenRow } from '../access/row.ts'
 import type { BudgetRow } from '../budget/row.ts'
 import type { CheckpointRow, OutputRow } from '../step/row.ts'
@@ -167,7 +168,7 @@ export class WorkingSet {
   private newClients = 0
   private readonly newStreams = new Map<string, number[]>()
   /** Undefined where there are no shares. */
-  readonly shares: ShareBook | undefined
+  readonly shares: Shares | undefined
   readonly workers: Rows<number, WorkerRow>
   readonly quotas: Rows<string, QuotaRow>
   readonly keys: Rows<string, KeyRow>
@@ -228,7 +229,13 @@ export class WorkingSet {
   /** Pipelines that changed since the last look at the stages that wait. */
   private readonly stirred = new Set<number>()
 
-  constructor(base: Base, now: Instant, around: Surroundings) {
+  /** `sharesOf`: the order of the clients over these rows, where there are shares. `openWorkingSet` has it. */
+  constructor(
+    base: Base,
+    now: Instant,
+    around: Surroundings,
+    sharesOf: (ws: WorkingSet) => Shares | undefined,
+  ) {
     this.base = base
     this.now = now
     this.config = around.config
@@ -268,8 +275,7 @@ export class WorkingSet {
     this.nextStream = base.next.stream
     this.nextWorker = base.next.worker
     this.nextClient = base.next.client
-    const { shares } = around.config
-    this.shares = shares === undefined ? undefined : new ShareBook(this, base.shares, shares)
+    this.shares = sharesOf(this)
   }
 
   task(id: number): TaskRow | undefined {

@@ -6,12 +6,12 @@ import {
   enqueue,
   groupOf,
   hold,
-  type Holder,
   sharedKeys,
   streamFor,
   streamOf,
   streamWith,
 } from '../../src/queue/stream.ts'
+import type { Holder } from '../../src/queue/holder.ts'
 import { now, stream, task, workingSet } from '../transition/rows.ts'
 
 describe('streams (docs/semantics.md 3.4)', () => {

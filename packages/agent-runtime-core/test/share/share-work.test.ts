@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { openWorkingSet } from '../../src/transition/open-working-set.ts'
 import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import type { ShareTree } from '../../src/share/share-tree.ts'
 import {
@@ -12,7 +13,7 @@ import {
   shareOrderOf,
   type StreamRow,
   type TaskRow,
-  WorkingSet,
+  type WorkingSet,
 } from '../../src/transition.ts'
 import { enqueue, streamFor } from '../../src/queue/stream.ts'
 import { now, task, workingSet } from '../transition/rows.ts'
@@ -111,7 +112,7 @@ interface Kind {
 function storeOf(clients: number, tasks: number, { model, running = 0 }: Kind): Base {
   const { base: empty, around } = workingSet({})
   const nothing = { ...empty, streams: new Map(), streamsByKey: new Map(), depth: 0, delayed: 0 }
-  const ws = new WorkingSet(nothing, now, { ...around, config })
+  const ws = openWorkingSet(nothing, now, { ...around, config })
   const shares = config.shares ?? fail()
   const rows = new Map<string, ClientRow>()
   const heads: [number, Heads][] = []
@@ -157,7 +158,7 @@ function fail(): never {
 
 /** What one flush over a store looks at. */
 function workOf(base: Base, flush: (ws: WorkingSet) => void): number {
-  const ws = new WorkingSet(base, now, { ...workingSet({}).around, config })
+  const ws = openWorkingSet(base, now, { ...workingSet({}).around, config })
   work.count = 0
   flush(ws)
   return work.count

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { openWorkingSet } from '../../src/transition/open-working-set.ts'
 import { type ExecutionConfig } from '../../src/config/schema.ts'
 import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { clientTiers } from '../../src/share/client.ts'
@@ -18,7 +19,7 @@ import {
   type SharePool,
   type StreamRow,
   type TaskRow,
-  WorkingSet,
+  type WorkingSet,
 } from '../../src/transition.ts'
 import { release, settle } from '../../src/task/settle.ts'
 import { submitOne } from '../../src/submit/submit.ts'
@@ -52,7 +53,7 @@ export class SharedStore {
 
   workingSet(): WorkingSet {
     const { around } = workingSet({})
-    return new WorkingSet(
+    return openWorkingSet(
       this.base,
       { at: this.at, leaseAt: now.leaseAt },
       { ...around, config: this.config },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { openWorkingSet } from '../../src/transition/open-working-set.ts'
 import { noUse } from '../../src/budget/budget.ts'
 import { type ExecutionConfig } from '../../src/config/schema.ts'
 import { parseExecutionConfig } from '../../src/config/parse-config.ts'
@@ -22,7 +23,7 @@ import {
   type TaskRow,
   type UsageRow,
   type WorkerRow,
-  WorkingSet,
+  type WorkingSet,
 } from '../../src/transition.ts'
 
 /** The process whose flush it is. */
@@ -111,7 +112,7 @@ export function workingSet(
     next: { task: 100, lease: 100, stream: 2, worker: 100, client: 1 },
     ...rest,
   }
-  return new WorkingSet(base, now, {
+  return openWorkingSet(base, now, {
     config: settings,
     ids,
     chain: (previous, text) => createHash('sha256').update(previous).update(text).digest(),

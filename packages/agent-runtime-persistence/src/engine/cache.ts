@@ -30,7 +30,7 @@ import {
   type QuotaRow,
   type ReputationRow,
   type ScheduleRow,
-  type ShareBook,
+  type Shares,
   type ShareOrder,
   type SharePool,
   type SignalRow,
@@ -373,7 +373,7 @@ export class Cache implements Base {
     for (const [name, pool] of order.pools) this.shares.pools.set(name, pool)
   }
 
-  absorbShares(ws: WorkingSet, book: ShareBook): void {
+  absorbShares(ws: WorkingSet, book: Shares): void {
     overwrite(this.clients, ws.clients.changed)
     const { trees, ages, entries, pools } = this.shares
     for (const [key, tree] of book.trees)

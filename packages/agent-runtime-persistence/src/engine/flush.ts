@@ -14,7 +14,8 @@ import {
   settleSupervisors,
   sweep,
   takeOver,
-  WorkingSet,
+  openWorkingSet,
+  type WorkingSet,
   type Demander,
   type Duties,
   type Grant,
@@ -150,7 +151,7 @@ function* decide(
   duties: Duties,
   needs: NeedsRound,
 ): Steps<Decided> {
-  const ws = new WorkingSet(cache, now, around)
+  const ws = openWorkingSet(cache, now, around)
   takeOver(ws, duties.orphans)
   sweep(ws, duties.lapsed)
   promote(ws, duties.due)

@@ -5,8 +5,9 @@ import {
   newClient,
   poolAmong,
   shareOrderOf,
-  WorkingSet,
-  type ShareBook,
+  openWorkingSet,
+  type WorkingSet,
+  type Shares,
   type ClientRow,
   type Instant,
   type Surroundings,
@@ -86,7 +87,7 @@ function warmShares(cache: Cache, kept: Kept, config: SharesConfig): void {
 function* renewShares(cache: Cache, db: Database, kept: Kept, it: Warming): Steps<void> {
   cache.next.client = Math.max(cache.next.client, kept.next.client)
   for (;;) {
-    const ws = new WorkingSet(cache, it.now, it.around)
+    const ws = openWorkingSet(cache, it.now, it.around)
     const { shares } = ws
     if (shares === undefined) throw new Error('there are no shares to renew')
     moveChanged(cache, ws, shares, kept)
@@ -107,7 +108,7 @@ function* renewShares(cache: Cache, db: Database, kept: Kept, it: Warming): Step
 function moveChanged(
   cache: Cache,
   ws: WorkingSet,
-  shares: ShareBook,
+  shares: Shares,
   { clients, streams, runningByStream }: Kept,
 ): void {
   renumber(ws, shares, clients)
@@ -134,7 +135,7 @@ function moveChanged(
   for (const name of running.keys()) put(ws.client(name))
 }
 
-function moveHeld(ws: WorkingSet, shares: ShareBook, held: ReadonlyMap<string, Amounts>): void {
+function moveHeld(ws: WorkingSet, shares: Shares, held: ReadonlyMap<string, Amounts>): void {
   for (const client of Array.from(ws.clients.all())) {
     const holds = held.get(client.name) ?? {}
     if (!isSameAmounts(client.holds ?? {}, holds)) shares.putClient({ ...client, holds }, client)
@@ -147,7 +148,7 @@ function isSameAmounts(a: Amounts, b: Amounts): boolean {
 }
 
 /** A client that has no row yet has its number in this process only: where another process has given that to one with a row, it gets a new one. */
-function renumber(ws: WorkingSet, shares: ShareBook, rows: readonly ClientRow[]): void {
+function renumber(ws: WorkingSet, shares: Shares, rows: readonly ClientRow[]): void {
   if (rows.length === 0) return
   const names = new Map(rows.map(({ id, name }) => [id, name]))
   for (const client of Array.from(ws.clients.all())) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { createIdCodec, type Dimension, dimensions, domainWeights, type Write } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import { type ReputationRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
+import { openWorkingSet, type ReputationRow } from '@ku0/agent-runtime-core/transition'
 import { Scene } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
@@ -94,7 +94,7 @@ describe('an agent in a flush', () => {
     sha256Hex: () => '',
     fenceFloor: 0,
   }
-  const flush = (cache: Cache) => new WorkingSet(cache, { at: 1, leaseAt: 1 }, around)
+  const flush = (cache: Cache) => openWorkingSet(cache, { at: 1, leaseAt: 1 }, around)
 
   test('11.6 is wanted when its reputation is asked for and not known, and once', () => {
     const cache = new Cache(1)
