@@ -1,2 +1,2 @@
-/** What a task is to the quotas that it names. Source: `docs/semantics.md 2.6`. */
+/** The part of a quota that a task holds. Source: `docs/semantics.md 2.6`. */
 export type Holder = 'queued' | 'running' | 'none'
