@@ -90,6 +90,24 @@ export function retention({ rule, timed, expect }: Suite): void {
     { config: { retention: { completed: { count: 2 } } } },
   )
 
+  rule(
+    '6.6 passes that meet in one commit delete each task once, and no more than the rule allows',
+    async (scene) => {
+      for (let n = 0; n < 10; n += 1) await done(scene)
+      await young(scene)
+      const first = { kind: 'prune', after: 0, ends: always } as const
+      const { excess } = await scene.write(first)
+      expect(excess).toEqual({ ...none, completed: 7 })
+      // The third has come further than the others.
+      const answers = await Promise.all([0, 0, 5].map((after) => scene.write({ ...first, after, excess })))
+      const sums = answers.map(({ pruned: { completed } }) => completed)
+      expect(sums).toEqual([7, 0, 0])
+      expect((await scene.stats()).deleted).toMatchObject({ completed: 7 })
+      expect(scene.failures).toEqual([])
+    },
+    { config: { retention: { completed: { count: 3 } } } },
+  )
+
   timed(
     '6.6 a rule of a task type takes the place of the general rule',
     async (scene) => {

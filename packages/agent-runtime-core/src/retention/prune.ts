@@ -2,7 +2,7 @@ import type { OutcomeOf, Write } from '../store/port.ts'
 import type { Needs } from '../transition/needs.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 import { decideRetention, excessOf, latestEnds, perState } from './retention.ts'
-import { type PerState, prunableStates } from './row.ts'
+import { type PerState, type PrunableState, prunableStates } from './row.ts'
 
 /** Tasks that one commit looks at, and events that it deletes at the most, apart from the last task's. */
 const PRUNE_TASKS = 500
@@ -32,16 +32,18 @@ export function prune(ws: WorkingSet, it: Omit<Write<'prune'>, 'kind'>): Outcome
   if (rules === undefined || part === undefined) return { pruned: none, excess: none }
   const { completed, failed, canceled } = ws.totals
   const ended: PerState = { completed, failed, canceled }
-  const present = perState((state) => ended[state] - part.retired[state])
+  // Another pass may have come to the same tasks in the same flush.
+  const gone = new Set(ws.pruned.map(({ id }) => id))
+  const taken = (of: PrunableState) => ws.pruned.filter(({ state }) => state === of).length
+  const present = perState((state) => ended[state] - part.retired[state] - taken(state))
   const excess = { ...excessOf(rules, present) }
   if (it.excess === undefined) return { pruned: none, excess, next: it.after }
   // A dry run deletes nothing, so what it has counted already is in what is given.
   for (const state of prunableStates) excess[state] = Math.min(excess[state], it.excess[state])
   const pruned = { ...none } as Record<keyof PerState, number>
-  const gone = new Set<number>()
   for (const row of part.rows) {
     // What happens to a task in the same flush comes first.
-    if (ws.tasks.changed.has(row.id)) continue
+    if (ws.tasks.changed.has(row.id) || gone.has(row.id)) continue
     const keeping = decideRetention(row, rules, ws.now.at, excess[row.state], (task) => gone.has(task))
     if (keeping !== 'due') continue
     gone.add(row.id)
