@@ -38,6 +38,44 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-server/test/tokens.test.ts', 'open until its store holds a token'],
   },
   {
+    name: '6.6 passes that meet in one commit count what the other has deleted as present',
+    file: `${core}retention/prune.ts`,
+    edits: [[' - taken(state)', '']],
+    killedBy: conformance('records', 'passes that meet'),
+  },
+  {
+    name: 'J04 a later version that has only added stops older programs',
+    file: `${persistence}migration.ts`,
+    edits: [['(oldest ?? version) <= known', 'version <= known']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/care/rolling-upgrade.test.ts',
+      'works with the store',
+    ],
+  },
+  {
+    name: 'J04 a step that is not additive leaves older programs on, if one came before that is',
+    file: `${persistence}sqlite/database.ts`,
+    edits: [['if (version <= this.knownSchema) return', 'if (this.knownSchema > schemaVersion) return']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/care/rolling-upgrade.test.ts',
+      'also after one that is',
+    ],
+  },
+  {
+    name: 'J04 an older program makes anew the rows that it changes',
+    file: `${persistence}sqlite/put.ts`,
+    edits: [
+      [
+        'return `${insertInto(table)} ON CONFLICT',
+        "if (set.length > 0) return insertInto(table).replace('INSERT', 'INSERT OR REPLACE')\n  return `${insertInto(table)} ON CONFLICT",
+      ],
+    ],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/care/rolling-upgrade.test.ts',
+      'makes each kind of write',
+    ],
+  },
+  {
     name: '8.6 a report of the same progress keeps the time of the first one',
     file: `${persistence}sqlite/apply.ts`,
     edits: [[' ||\n    before.progressAt !== row.progressAt', '']],

@@ -41,7 +41,7 @@ export const rawSqlite: Open = async ({ place, job, atOnce = 500 }) => {
   ])
     db.pragma(pragma)
   if (db.prepare('PRAGMA user_version').pluck().get() === 0) {
-    for (const migration of migrations) db.exec(migration)
+    for (const { sql } of migrations) db.exec(sql)
     db.pragma(`user_version = ${migrations.length}`)
   }
   db.prepare(

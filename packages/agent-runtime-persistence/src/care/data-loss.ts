@@ -115,7 +115,7 @@ function acceptedText(db: Db): string | undefined {
  * read: they would be gone. Called in a transaction.
  */
 export function recordLoss(db: Db, path: string, loss: AcceptedLoss): void {
-  db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(
+  db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('accepted_losses', ?)").run(
     withLoss(acceptedText(db), path, loss),
   )
 }

@@ -1,6 +1,8 @@
 import Database from 'better-sqlite3'
-import { columns, listed, namesOf, type TableName } from '../sqlite/columns.ts'
-import { applicationId, migrations, schemaVersion as fileVersion } from '../sqlite/schema.ts'
+import { columns, listed, type TableName } from '../sqlite/columns.ts'
+import { markSchema } from '../sqlite/open.ts'
+import { insertInto } from '../sqlite/put.ts'
+import { migrations } from '../sqlite/schema.ts'
 import { systemEnvironment } from '../system.ts'
 import { Connections } from './connections.ts'
 import { loadDriver } from './driver.ts'
@@ -34,15 +36,14 @@ export async function copyToFile(url: string, path: string, options: CopyOptions
     file = new Database(path)
     file.pragma('journal_mode = MEMORY')
     file.exec('BEGIN')
-    for (const sql of migrations) file.exec(sql)
+    for (const { sql } of migrations) file.exec(sql)
     file.exec('DELETE FROM totals; DELETE FROM meta')
     let rows = 0
     for (const table of Object.keys(columns) as TableName[])
       rows = await copyTable(session, file, table, rows, options)
     // What a file has besides: the clock of the machine that opens it, which none has yet.
     file.exec("INSERT INTO meta VALUES ('boot_id', 'copied'), ('boot_offset', '0'), ('opened', '1')")
-    file.pragma(`application_id = ${applicationId}`)
-    file.pragma(`user_version = ${fileVersion}`)
+    markSchema(file)
     file.exec('COMMIT')
   } catch (error) {
     if (options.signal?.aborted === true) throw error
@@ -60,11 +61,7 @@ async function copyTable(
   before: number,
   { signal, onProgress }: CopyOptions,
 ): Promise<number> {
-  const insert = file.prepare(
-    `INSERT INTO ${table} VALUES (${namesOf(table)
-      .map(() => '?')
-      .join(', ')})`,
-  )
+  const insert = file.prepare(insertInto(table))
   await session.run(`DECLARE copied NO SCROLL CURSOR FOR SELECT ${listed(table)} FROM ${table}`)
   let copied = before
   for (;;) {

@@ -25,6 +25,7 @@ import { codeOf, isPassing, storeErrorOf } from './errors.ts'
 import { eventsText, foreignEvent } from './foreign-events.ts'
 import {
   type Head,
+  type HeadRow,
   headMoved,
   lockHeadText,
   lossSeen,
@@ -34,7 +35,8 @@ import {
   seenText,
   standingHead,
 } from './head.ts'
-import { assertKnown, openTables, type Opened } from './open.ts'
+import { assertKnown } from '../migration.ts'
+import { openTables, type Opened } from './open.ts'
 import { toldLoss } from './lost-commits.ts'
 import { parameter } from './parameters.ts'
 import { Presence } from './presence.ts'
@@ -103,6 +105,8 @@ export class PostgresDatabase implements Database {
   private isStale = false
   /** What this transaction was begun on. */
   private head: Head
+  /** The schema that the store has: this program's, or a later one that has only added to it. */
+  private schema: number
   private next: Head | undefined
   /** The tasks that others have changed since the last commit that this process has seen; undefined where that is not known. */
   private touched: ReadonlySet<number> | undefined
@@ -163,6 +167,7 @@ export class PostgresDatabase implements Database {
     this.config = config
     presence.remote = opened.remote ?? 0
     this.head = opened.head
+    this.schema = opened.schema
     this.underWay = new UnderWay(opened.head, {
       connections,
       link: this.link,
@@ -319,8 +324,9 @@ export class PostgresDatabase implements Database {
       const [at, ...times] = told?.rows[0] ?? []
       this.clock.tell(at as number)
       this.due.take(times)
-      const [schema, version, number, hash, untold] = (heads?.rows[0] ?? []) as HeadRow
-      assertKnown(schema, this.info.location)
+      const [schema, version, number, hash, untold, oldest] = (heads?.rows[0] ?? []) as HeadRow
+      assertKnown({ version: schema, oldest }, schemaVersion, this.info.location)
+      this.schema = schema
       this.head = { version, number, hash, untold }
       await this.assertNothingLost(seen)
       if (!this.isReconnected) this.touched = touchedTasks(journal?.rows ?? [], this.last, this.head)
@@ -500,8 +506,8 @@ export class PostgresDatabase implements Database {
   private sendCommit(isLast: boolean): Sent {
     const { session, next, open, writes, head } = this
     const statements: Statement[] = open === 'assumed' ? [...this.connections.beginning] : []
-    if (next !== undefined) statements.push(movedHead(schemaVersion, head, next, this.process))
-    else if (open === 'assumed') statements.push(standingHead(schemaVersion, head))
+    if (next !== undefined) statements.push(movedHead(this.schema, head, next, this.process))
+    else if (open === 'assumed') statements.push(standingHead(this.schema, head))
     const turn = this.turn.sends(isLast)
     // Nothing follows the commit: what fails there would make one that stands look as if it had come to nothing.
     statements.push(...writes, ...turn, { text: timesText, values: [] }, { text: 'COMMIT', values: [] })
@@ -618,8 +624,6 @@ export class PostgresDatabase implements Database {
     this.writes.push(statement(text, values))
   }
 }
-
-type HeadRow = [schema: number, version: number, number: number, hash: Buffer, untold: number]
 
 const noDuties: Duties = { lapsed: [], due: [], orphans: [], budgets: [] }
 

@@ -14,7 +14,18 @@ export interface Head {
   readonly untold: number
 }
 
-export const lockHeadText = 'SELECT schema, version, number, hash, untold FROM head FOR UPDATE'
+/** The lock, and what stands there: see {@link HeadRow}. */
+export const lockHeadText = 'SELECT schema, version, number, hash, untold, oldest FROM head FOR UPDATE'
+
+export type HeadRow = readonly [
+  schema: number,
+  version: number,
+  number: number,
+  hash: Buffer,
+  untold: number,
+  /** The oldest schema whose programs may use the store. */
+  oldest: number,
+]
 
 const stands = `schema = $1::bigint AND version = $2::bigint AND number = $3::bigint AND hash = $4::bytea`
 const moveText = `WITH done AS (UPDATE head SET version = $5::bigint, number = $6::bigint, hash = $7::bytea, writer = $8::bigint, untold = $9::bigint WHERE ${stands} RETURNING 1)

@@ -15,8 +15,8 @@ import { inserted, type Row } from './write.ts'
 /** So many rows are read and sent at once. */
 const sliceRows = 1_000
 
-/** The facts that only a file has: the clock of its machine. */
-const onlyInFiles = new Set(['boot_id', 'boot_offset', 'opened'])
+/** The facts that only a file has: the clock of its machine, and what its schema says of itself. */
+const onlyInFiles = new Set(['boot_id', 'boot_offset', 'opened', 'oldest_schema'])
 
 /**
  * Fills the tables of an empty store on PostgreSQL with the rows of a file, in one transaction. Rejects with `already_exists` if the store is not

@@ -9,8 +9,9 @@ import { configurationsText } from '../sqlite/configurations.ts'
 import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
 import type { Connections } from './connections.ts'
 import { storeErrorOf } from './errors.ts'
-import { lockHeadText, raisedVersion, type Head } from './head.ts'
+import { lockHeadText, raisedVersion, type Head, type HeadRow } from './head.ts'
 import { acceptLosses } from './lost-commits.ts'
+import { assertKnown, assertWhole, type Migration, oldestOf, type StoredSchema } from '../migration.ts'
 import { migrations, schemaVersion } from './schema.ts'
 import { arrayParameter } from './parameters.ts'
 import type { Session } from './session.ts'
@@ -28,6 +29,8 @@ export interface Opened {
   readonly configuration: number | undefined
   readonly serverVersion: string
   readonly head: Head
+  /** The schema that the store has: this program's, or a later one that has only added to it. */
+  readonly schema: number
   /** The time of the server, as rows are dated. */
   readonly openedAt: number
   /** The commits that are missing, and whose loss was accepted now. */
@@ -90,9 +93,9 @@ export async function openTables(connections: Connections, opening: Opening): Pr
         `${location}: this database keeps text as ${encoding}, and a store needs UTF8; make one with CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`,
       )
     await on.query('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${schema}`])
-    await migrate(on)
+    await migrate(on, connections.place)
     const { rows } = await on.query(lockHeadText)
-    const [before, commit, hash, untold] = (rows[0] ?? []).slice(1) as [number, number, Buffer, number]
+    const [stored, before, commit, hash, untold] = (rows[0] ?? []) as HeadRow
     await on.query("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId])
     const storeId = (await on.query("SELECT value FROM meta WHERE key = 'store_id'")).rows[0]?.[0] as string
     const now = at(
@@ -117,6 +120,7 @@ export async function openTables(connections: Connections, opening: Opening): Pr
       configuration: stated?.id,
       serverVersion,
       head: { version: stated?.isNew === true ? before + 1 : before, number: commit, hash, untold },
+      schema: stored,
       openedAt: now,
       loss,
     }
@@ -154,25 +158,38 @@ export async function openTables(connections: Connections, opening: Opening): Pr
     )
     return rows[0]?.[0] as number
   }
+}
 
-  async function migrate(on: Session): Promise<void> {
-    const found = await on.query(
-      'SELECT to_regnamespace($1::text) IS NOT NULL, to_regclass($2::text) IS NOT NULL',
-      [schema, `${schema}.head`],
-    )
-    const [hasSchema, hasTables] = found.rows[0] ?? []
-    if (hasSchema === 0) await on.run(`CREATE SCHEMA ${schema}`)
-    const version =
-      hasTables === 0
-        ? 0
-        : ((await on.query('SELECT schema FROM head FOR UPDATE')).rows[0]?.[0] as number | undefined)
-    if (version === undefined)
-      throw new StoreError('store_schema', `${location}: the table head is empty; restore a backup`)
-    assertKnown(version, location)
-    if (version === schemaVersion) return
-    for (const sql of migrations.slice(version)) await on.run(sql)
-    await on.query('UPDATE head SET schema = $1::bigint', [schemaVersion])
-  }
+/** Brings the tables up to date, in one transaction. Those that have had more steps are left as they are. */
+export async function migrate(
+  on: Session,
+  { location, schema }: PostgresPlace,
+  steps: readonly Migration[] = migrations,
+): Promise<void> {
+  const found = await on.query(
+    'SELECT to_regnamespace($1::text) IS NOT NULL, to_regclass($2::text) IS NOT NULL',
+    [schema, `${schema}.head`],
+  )
+  const [hasSchema, hasTables] = found.rows[0] ?? []
+  if (hasSchema === 0) await on.run(`CREATE SCHEMA ${schema}`)
+  const version =
+    hasTables === 0
+      ? 0
+      : ((await on.query('SELECT schema FROM head FOR UPDATE')).rows[0]?.[0] as number | undefined)
+  if (version === undefined)
+    throw new StoreError('store_schema', `${location}: the table head is empty; restore a backup`)
+  assertKnown(await schemaOf(on, version), steps.length, location)
+  if (version >= steps.length) return
+  // A long reader keeps a table from being altered, and everybody waits behind that: rather try again later.
+  if (version > 0) await on.run(`SET LOCAL lock_timeout = ${migrationPatienceMs}`)
+  for (const { sql } of steps.slice(version)) await on.run(sql)
+  await on.query('UPDATE head SET schema = $1::bigint, oldest = $2::bigint', [steps.length, oldestOf(steps)])
+}
+
+/** What a store says of its schema, to somebody who may not know it. */
+async function schemaOf(on: Session, version: number): Promise<StoredSchema> {
+  if (version <= schemaVersion) return { version, oldest: undefined }
+  return { version, oldest: (await on.query('SELECT oldest FROM head')).rows[0]?.[0] as number }
 }
 
 /** For what only reads: the tables are there, and of this version. */
@@ -181,7 +198,9 @@ export async function assertTables(on: Session, { location, schema }: PostgresPl
     (await on.query('SELECT to_regclass($1::text) IS NOT NULL', [`${schema}.head`])).rows[0] ?? []
   if (isThere === 0) throw new RuntimeError('not_found', `there is no store at ${location}`)
   const version = ((await on.query('SELECT schema FROM head')).rows[0]?.[0] ?? 0) as number
-  assertKnown(version, location)
+  const stored = await schemaOf(on, version)
+  assertKnown(stored, schemaVersion, location)
+  assertWhole(stored, schemaVersion, location)
   if (version < schemaVersion)
     throw new StoreError(
       'store_schema',
@@ -189,11 +208,5 @@ export async function assertTables(on: Session, { location, schema }: PostgresPl
     )
 }
 
-/** A schema of a later version is not written to: its rows may mean what this one does not know. */
-export function assertKnown(version: number, location: string): void {
-  if (version > schemaVersion)
-    throw new StoreError(
-      'store_newer',
-      `${location} was written by a later version (schema ${version}; this version knows ${schemaVersion}); upgrade this program`,
-    )
-}
+/** How long a step waits for those who read a table, in ms. */
+const migrationPatienceMs = 5_000

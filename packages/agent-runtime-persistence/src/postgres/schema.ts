@@ -1,10 +1,28 @@
+import { additive, breaking, type Migration } from '../migration.ts'
+
+/** The tables that grow with the tasks, and of which rows are changed or deleted with every one. */
+const oftenChanged = [
+  'task',
+  'lease',
+  'event',
+  'journal',
+  'wait',
+  'signal',
+  'output',
+  'checkpoint',
+  'idempotency',
+  'child',
+  'pruned',
+  'budget',
+] as const
+
 /**
  * The tables on PostgreSQL, as migrations in order; `head.schema` says how many a store has had. They are those of SQLite, table by table and
  * column by column with the same numbers for states, so that one code reads both and a store can be copied from one to the other.
  * Besides there is `head`, the one row that a commit locks. Text sorts by its bytes, as it does in SQLite.
  */
-export const migrations: readonly string[] = [
-  `
+export const migrations: readonly Migration[] = [
+  breaking(`
 CREATE TABLE meta (key text COLLATE "C" PRIMARY KEY, value text COLLATE "C" NOT NULL);
 
 CREATE TABLE head (
@@ -346,16 +364,16 @@ BEGIN
   END IF;
 END
 $$;
-`,
-  `
+`),
+  breaking(`
 ALTER TABLE pruned ADD COLUMN until bigint;
 CREATE INDEX pruned_until ON pruned (until) WHERE until IS NOT NULL;
 CREATE TABLE retired (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL CHECK (value >= 0));
 CREATE TABLE retired_named (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL CHECK (value >= 0));
 CREATE INDEX event_blob ON event (blob) WHERE blob IS NOT NULL;
 INSERT INTO meta VALUES ('journal_base', '0:' || repeat('0', 64));
-`,
-  `
+`),
+  breaking(`
 -- Ends a transaction that was decided on a store which another process has changed meanwhile: it is decided again.
 CREATE FUNCTION must_stand(heads bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -364,16 +382,16 @@ BEGIN
   END IF;
 END
 $$;
-`,
-  `
+`),
+  breaking(`
 -- The version of the last commit that changed rows which other processes keep, and that no event of it names.
 ALTER TABLE head ADD COLUMN untold bigint NOT NULL DEFAULT 0;
-`,
-  `
+`),
+  breaking(`
 -- The settings of its task types that each worker knows.
 ALTER TABLE worker ADD COLUMN settings text COLLATE "C";
-`,
-  `
+`),
+  breaking(`
 -- The credits of clients, entry by entry.
 ALTER TABLE client ADD COLUMN reserved bigint NOT NULL DEFAULT 0;
 ALTER TABLE client ADD COLUMN entries bigint NOT NULL DEFAULT 0;
@@ -392,26 +410,26 @@ CREATE TABLE ledger (
   PRIMARY KEY (client, seq)
 );
 CREATE UNIQUE INDEX ledger_key ON ledger (client, key) WHERE key IS NOT NULL;
-`,
-  `
+`),
+  breaking(`
 -- Pipelines: how far the log of each, which is the output of its task, was written and received.
 CREATE TABLE pipeline (
   task bigint PRIMARY KEY,
   terms text COLLATE "C" NOT NULL,
   log text COLLATE "C" NOT NULL
 );
-`,
-  `
+`),
+  breaking(`
 -- When the holder of a lease last reported its progress.
 ALTER TABLE lease ADD COLUMN progress_at bigint;
-`,
-  `
+`),
+  breaking(`
 -- New rows fill half a page. A task's row changes with each step and a lease's with its end: the new row finds room where the old one is, so that a
 -- step changes no index, and fewer pages are written. Source: docs/decisions/0053-another-primary-and-room-in-the-pages.md.
 ALTER TABLE task SET (fillfactor = 50);
 ALTER TABLE lease SET (fillfactor = 50);
-`,
-  `
+`),
+  breaking(`
 -- Samples of the past: how lanes and task types stood, minute by minute and hour by hour.
 CREATE TABLE sample (
   step_ms bigint NOT NULL,
@@ -427,21 +445,21 @@ CREATE TABLE sample (
   PRIMARY KEY (step_ms, type, at, lane_rank)
 );
 CREATE INDEX sample_age ON sample (step_ms, at);
-`,
-  `
+`),
+  breaking(`
 -- How far the ledger of each client was folded into its opening entry, with a hash over what was folded.
 CREATE TABLE folded (
   client text COLLATE "C" PRIMARY KEY,
   entries bigint NOT NULL CHECK (entries >= 2),
   hash text COLLATE "C" NOT NULL
 );
-`,
-  `
+`),
+  breaking(`
 -- The supervisors, for a list of them.
 CREATE INDEX wait_supervisor ON wait (task) WHERE name = '$ku0/supervisor';
 CREATE INDEX child_supervised ON child (parent) WHERE key >= '$ku0/supervised/' AND key < '$ku0/supervised0';
-`,
-  `
+`),
+  breaking(`
 -- The settings of the store that processes state: those in force are the last of which a process has not ended.
 CREATE TABLE configuration (
   id bigint PRIMARY KEY,
@@ -450,8 +468,8 @@ CREATE TABLE configuration (
 );
 ALTER TABLE process ADD COLUMN configuration bigint;
 CREATE INDEX process_states ON process (configuration) WHERE ended_at IS NULL AND configuration IS NOT NULL;
-`,
-  `
+`),
+  breaking(`
 -- Access tokens of servers: their hashes, what they allow, and for how long.
 CREATE TABLE access_token (
   name text COLLATE "C" PRIMARY KEY,
@@ -463,7 +481,21 @@ CREATE TABLE access_token (
   expires_at bigint,
   revoked_at bigint
 );
-`,
+`),
+  breaking(`
+-- The oldest schema whose programs may use the store: a later one may have only added to it.
+ALTER TABLE head ADD COLUMN oldest bigint NOT NULL DEFAULT 0;
+`),
+  // By default the server cleans a table once a fifth of it is dead: of a million tasks 200 000 rows, which every look into the queue may pass. Less
+  // than a fiftieth would be in vain, since PostgreSQL leaves the indexes alone then. Source: docs/decisions/0071-upgrades-without-a-stop.md.
+  additive(
+    oftenChanged
+      .map(
+        (table) =>
+          `ALTER TABLE ${table} SET (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.05);`,
+      )
+      .join('\n'),
+  ),
 ]
 
 /** The version this code writes and understands. */

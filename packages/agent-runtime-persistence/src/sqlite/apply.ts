@@ -28,14 +28,15 @@ import { prepareAccessTokenApply } from './access-tokens.ts'
 import { prepareSampleApply } from './samples.ts'
 import { preparePrune } from './prune.ts'
 import type { Statements } from './statements.ts'
+import { insertInto, into, putInto } from './put.ts'
 import { prepareUpdate } from './update.ts'
 import { prepareWorkApply } from './work.ts'
 
 /** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
 export function prepareApply(db: Statements) {
   // Most tasks have no parent, no account and no budget, and a value that is not bound costs nothing.
-  const newTasks = prepareInsert(db, 'task', [...bound(19), 'NULL', 'NULL', 'NULL'])
-  const newRareTasks = prepareInsert(db, 'task', bound(22))
+  const newTasks = prepareInsert(db, into('task'), [...bound(19), 'NULL', 'NULL', 'NULL'])
+  const newRareTasks = prepareInsert(db, into('task'), bound(22))
   // `seq` is the row's version: a row that moved on since it was read is never overwritten.
   const updateTask = db.prepare(
     'UPDATE task SET state = ?, attempt = ?, fence = ?, lease = ?, crashes = ?, steps = ?, waits = ?, seq = ?, tail = ?, due_at = ?, queued_at = ?, started_at = ?, finished_at = ?, wait_reason = ? WHERE id = ? AND seq = ?',
@@ -72,37 +73,35 @@ export function prepareApply(db: Statements) {
     'UPDATE lease SET expires_at = ?, last_heartbeat_at = ?, yield_asked_at = ?, abort_acknowledged_at = ?, abort_grace_expired_at = ?, progress = ?, progress_at = ? WHERE id = ?',
   )
   const newEvents = prepareInsert(db, 'event (task, seq, type, at, data, hash)', bound(6))
-  const insertEvent = db.prepare('INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)')
-  const insertStream = db.prepare('INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const insertEvent = db.prepare(insertInto('event'))
+  const insertStream = db.prepare(insertInto('stream'))
   const updateStream = db.prepare(
     'UPDATE stream SET depth = ?, delayed = ?, head = ?, place = ?, changed = ? WHERE id = ?',
   )
   // By its name: a number that another client has is a fault, and takes nobody's row.
-  const putClient = db.prepare(`INSERT INTO client VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  const putClient = db.prepare(`${insertInto('client')}
     ON CONFLICT (name) DO UPDATE SET credits = excluded.credits, tier = excluded.tier, time = excluded.time,
       floor = excluded.floor, spent = excluded.spent, changed = excluded.changed, reserved = excluded.reserved,
       entries = excluded.entries`)
   const deleteClient = db.prepare('DELETE FROM client WHERE name = ?')
   const countRemoval = db.prepare("UPDATE meta SET value = value + 1 WHERE key = 'clients_removed'")
-  const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
-  const putQuota = db.prepare('INSERT OR REPLACE INTO quota VALUES (?, ?, ?, ?, ?, ?, ?)')
-  const insertKey = db.prepare('INSERT INTO idempotency VALUES (?, ?, ?)')
-  const putCheckpoint = db.prepare('INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?, ?)')
-  const insertOutput = db.prepare('INSERT INTO output VALUES (?, ?, ?, ?, ?, ?)')
-  const insertWait = db.prepare('INSERT INTO wait VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const putWorker = db.prepare(putInto('worker', 'id'))
+  const putQuota = db.prepare(putInto('quota', 'key'))
+  const insertKey = db.prepare(insertInto('idempotency'))
+  const putCheckpoint = db.prepare(putInto('checkpoint', 'task'))
+  const insertOutput = db.prepare(insertInto('output'))
+  const insertWait = db.prepare(insertInto('wait'))
   const deleteWait = db.prepare('DELETE FROM wait WHERE task = ? AND key = ?')
-  const insertSignal = db.prepare('INSERT INTO signal VALUES (?, ?, ?)')
+  const insertSignal = db.prepare(insertInto('signal'))
   const deleteSignal = db.prepare('DELETE FROM signal WHERE task = ? AND seq = ?')
-  const putSchedule = db.prepare(
-    'INSERT OR REPLACE INTO schedule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  )
-  const putPipeline = db.prepare('INSERT OR REPLACE INTO pipeline VALUES (?, ?, ?)')
-  const putBudget = db.prepare('INSERT OR REPLACE INTO budget VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const putSchedule = db.prepare(putInto('schedule', 'name'))
+  const putPipeline = db.prepare(putInto('pipeline', 'task'))
+  const putBudget = db.prepare(putInto('budget', 'task'))
   const deleteSchedule = db.prepare('DELETE FROM schedule WHERE name = ?')
-  const putChild = db.prepare('INSERT OR REPLACE INTO child VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const putChild = db.prepare(putInto('child', 'parent', 'key'))
   const deleteChild = db.prepare('DELETE FROM child WHERE parent = ? AND key = ?')
   const applyWork = prepareWorkApply(db)
-  const insertBlob = db.prepare('INSERT OR IGNORE INTO blob VALUES (?, ?)')
+  const insertBlob = db.prepare(`${insertInto('blob')} ON CONFLICT DO NOTHING`)
   const putTotals = db.prepare(
     'UPDATE totals SET submitted = ?, rejected = ?, rejected_pruned = ?, completed = ?, failed = ?, canceled = ?, requeued = ?, expired = ?, preempted = ?, running = ?, waiting = ?',
   )
@@ -115,7 +114,9 @@ export function prepareApply(db: Statements) {
   const applyAccessTokens = prepareAccessTokenApply(db)
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
   const deleteEvents = db.prepare('DELETE FROM event WHERE task = ?')
-  const keepHash = db.prepare('INSERT INTO pruned SELECT task, hash, ? FROM event WHERE task = ? AND seq = 1')
+  const keepHash = db.prepare(
+    'INSERT INTO pruned (task, hash, until) SELECT task, hash, ? FROM event WHERE task = ? AND seq = 1',
+  )
   const prune = preparePrune(db)
 
   /** `commit`: the number of the journal's next row, by which other processes find what has changed. */

@@ -2,6 +2,7 @@ import { decideConfiguration, StoreError, type ConfigurationRecord } from '@ku0/
 import type { Queries } from '../views/queries.ts'
 import type { Db } from './open.ts'
 import { storedObject } from './stored.ts'
+import { insertInto } from './put.ts'
 
 /** The rows of {@link decideConfiguration}. */
 export const configurationsText = `SELECT id, settings,
@@ -87,6 +88,6 @@ export function stateSettings(db: Db, settings: string, at: number): number {
     .all()
   const { id, isNew, removed } = decideConfiguration(rows, settings)
   for (const old of removed) db.prepare('DELETE FROM configuration WHERE id = ?').run(old)
-  if (isNew) db.prepare('INSERT INTO configuration VALUES (?, ?, ?)').run(id, settings, at)
+  if (isNew) db.prepare(insertInto('configuration')).run(id, settings, at)
   return id
 }

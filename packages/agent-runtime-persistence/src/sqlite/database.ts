@@ -14,7 +14,9 @@ import { isBusy, isFatal, storeErrorOf } from './errors.ts'
 import { isFull } from './full-disk.ts'
 import { prepareKeep } from './keep.ts'
 import { prepareWanted } from './wanted.ts'
-import { assertKnown, assertSameFile, inTurn, pause, waitForLocks, type OpenedDatabase } from './open.ts'
+import { assertKnown } from '../migration.ts'
+import { schemaVersion } from './schema.ts'
+import { assertSameFile, inTurn, pause, schemaOf, waitForLocks, type OpenedDatabase } from './open.ts'
 import type { Hashes } from './integrity.ts'
 import type { Processes } from './processes.ts'
 import { Statements } from './statements.ts'
@@ -54,6 +56,8 @@ export class SqliteDatabase implements Database {
   /** Of a store in memory there is none. */
   private anchor: AnchorFile | undefined
   private seenVersion: number
+  /** The schema of the file up to which it is known to fit this program. */
+  private knownSchema = schemaVersion
   private counts: LocalCounts = { staleWrites: 0, commits: 0, repeatedFlushes: 0 }
   private careAt = 0
   /** When the log last grew, until it has been copied into the database file. */
@@ -192,9 +196,16 @@ export class SqliteDatabase implements Database {
     assertSameFile(this.opened)
     const version = this.tables.load.dataVersion()
     if (version === this.seenVersion) return false
-    assertKnown(this.tables.load.version(), this.opened.path)
+    this.assertKnown(this.tables.load.version() ?? 0)
     this.seenVersion = version
     return true
+  }
+
+  /** Another process may have brought the tables up to a later version. */
+  private assertKnown(version: number): void {
+    if (version <= this.knownSchema) return
+    assertKnown(schemaOf(this.opened.db), schemaVersion, this.opened.path)
+    this.knownSchema = version
   }
 
   keep(wanted: KeptWanted): Kept {

@@ -17,6 +17,7 @@ import {
 import type { Queries } from '../views/queries.ts'
 import type { Statements } from './statements.ts'
 import type { StoredTables } from './stored-tables.ts'
+import { insertInto, putInto } from './put.ts'
 
 const reputationColumns = 'agent, reputation, evaluations, average, latest, last_at'
 const evaluationColumns =
@@ -45,8 +46,8 @@ export function prepareEvaluationLoad(db: Queries) {
 
 /** Writes the evaluations of a flush; what is more than `maxEvaluationsKept` of an agent goes, the oldest first. */
 export function prepareEvaluationApply(db: Statements) {
-  const insert = db.prepare('INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
-  const put = db.prepare('INSERT OR REPLACE INTO reputation VALUES (?, ?, ?, ?, ?, ?)')
+  const insert = db.prepare(insertInto('evaluation'))
+  const put = db.prepare(putInto('reputation', 'agent'))
   const prune = db.prepare('DELETE FROM evaluation WHERE agent = ? AND seq <= ?')
   return (ws: WorkingSet): void => {
     for (const row of ws.evaluations)

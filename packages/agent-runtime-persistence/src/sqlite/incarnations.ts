@@ -30,7 +30,7 @@ export function pastIncarnations(db: Db): readonly Incarnation[] | undefined {
 
 /** Marks a copy: whoever opens it as a store begins a new incarnation with it. */
 export function markCopy(db: Db): void {
-  db.exec("INSERT OR REPLACE INTO meta VALUES ('copied', '1')")
+  db.exec("INSERT OR REPLACE INTO meta (key, value) VALUES ('copied', '1')")
 }
 
 export function isMarkedCopy(db: Db): boolean {
@@ -56,7 +56,7 @@ export function beginIncarnation(db: Db, storeId: string, at: number): void {
       Math.min(Math.floor(at / 1_000), 2 ** 32) * TOKENS,
     ),
   }
-  const put = db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)')
+  const put = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
   put.run('incarnations', JSON.stringify([...(past ?? []), over]))
   put.run('store_id', storeId)
   // Whoever held one then is not to write here, not even before it is found out that its process is gone.

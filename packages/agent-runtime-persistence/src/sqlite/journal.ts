@@ -1,13 +1,14 @@
 import type { EventRow } from '@ku0/agent-runtime-core/transition'
 import { journalRow } from '../engine/journal-row.ts'
 import type { Statements } from './statements.ts'
+import { insertInto } from './put.ts'
 
 /** A stretch of one task's events: `[task, first seq, last seq]`. */
 export type Touched = readonly [task: number, first: number, last: number]
 
 /** One row a commit: which events it added, and a chain over all of them. */
 export function prepareJournal(db: Statements) {
-  const insert = db.prepare('INSERT INTO journal VALUES (?, ?, ?, ?)')
+  const insert = db.prepare(insertInto('journal'))
   const after = db.prepare<[number, number], { number: number; touched: string }>(
     'SELECT number, touched FROM journal WHERE number > ? ORDER BY number LIMIT ? + 0',
   )

@@ -9,6 +9,7 @@ import type { Queries } from '../views/queries.ts'
 import { listed, type RowOf } from './columns.ts'
 import type { Statements } from './statements.ts'
 import type { StoredTables } from './stored-tables.ts'
+import { insertInto, putInto } from './put.ts'
 
 /** What a flush reads of ledgers, and what checks read. */
 export function prepareLedgerLoad(db: Queries) {
@@ -38,11 +39,11 @@ export type LedgerPages = ReturnType<typeof prepareLedgerLoad>
 
 /** Writes the new entries of ledgers. Those that were folded give way to one, and those of a client that was removed go with it. */
 export function prepareLedgerApply(db: Statements) {
-  const insert = db.prepare('INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const insert = db.prepare(insertInto('ledger'))
   const close = db.prepare('DELETE FROM ledger WHERE client = ?')
   const forget = db.prepare('DELETE FROM folded WHERE client = ?')
   const removeFolded = db.prepare('DELETE FROM ledger WHERE client = ? AND seq <= ?')
-  const putFolded = db.prepare('INSERT OR REPLACE INTO folded VALUES (?, ?, ?)')
+  const putFolded = db.prepare(putInto('folded', 'client'))
   return ({ ledger, closedLedgers, folds }: WorkingSet): void => {
     for (const name of closedLedgers) {
       close.run(name)

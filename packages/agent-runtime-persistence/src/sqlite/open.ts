@@ -4,6 +4,7 @@ import { RuntimeError, show, StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { applicationId, migrations, schemaVersion } from './schema.ts'
+import { assertKnown, type Migration, oldestOf, type StoredSchema } from '../migration.ts'
 import type { Durability } from '../durability.ts'
 import { columns, namesOf, type TableName } from './columns.ts'
 import { isBusy, lacking, storeErrorOf } from './errors.ts'
@@ -226,9 +227,9 @@ const networks: ReadonlyMap<number, string> = new Map([
  * looks another process may make the store.
  */
 export function assertOurs(db: Db, path: string): void {
-  const { id, version, tables } = db.transaction(() => ({
+  const { id, schema, tables } = db.transaction(() => ({
     id: db.pragma('application_id', { simple: true }) as number,
-    version: db.pragma('user_version', { simple: true }) as number,
+    schema: schemaOf(db),
     tables: db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number,
   }))()
   if (id !== applicationId && (id !== 0 || tables > 0))
@@ -236,27 +237,38 @@ export function assertOurs(db: Db, path: string): void {
       'store_not_a_database',
       `${path} is a SQLite database of another program; choose another file`,
     )
-  assertKnown(version, path)
+  assertKnown(schema, schemaVersion, path)
 }
 
-/** A schema of a later version is not written to: its rows may mean what this one does not know. */
-export function assertKnown(version: number, path: string): void {
-  if (version > schemaVersion)
-    throw new StoreError(
-      'store_newer',
-      `${path} was written by a later version (schema ${version}; this version knows ${schemaVersion}); upgrade this program`,
-    )
+/** What a file says of its schema, to somebody who may not know it. */
+export function schemaOf(db: Db): StoredSchema {
+  const version = db.pragma('user_version', { simple: true }) as number
+  if (version <= schemaVersion) return { version, oldest: undefined }
+  const saysSo = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get() !== undefined
+  const oldest = saysSo
+    ? db.prepare<[], string>("SELECT value FROM meta WHERE key = 'oldest_schema'").pluck().get()
+    : undefined
+  return { version, oldest: oldest === undefined ? undefined : Number(oldest) }
 }
 
-function migrate(db: Db, path: string): void {
-  if (db.pragma('user_version', { simple: true }) === schemaVersion) return
+/** Brings the tables up to date, in one transaction. One that has had more steps is left as it is. */
+export function migrate(db: Db, path: string, steps: readonly Migration[] = migrations): void {
+  if ((db.pragma('user_version', { simple: true }) as number) >= steps.length) return
   inTurn(db, () => {
     assertOurs(db, path)
     const version = db.pragma('user_version', { simple: true }) as number
-    for (const sql of migrations.slice(version)) db.exec(sql)
-    db.pragma(`application_id = ${applicationId}`)
-    db.pragma(`user_version = ${schemaVersion}`)
+    for (const { sql } of steps.slice(version)) db.exec(sql)
+    if (version < steps.length) markSchema(db, steps)
   })
+}
+
+/** Says which steps a file has had. */
+export function markSchema(db: Db, steps: readonly Migration[] = migrations): void {
+  db.prepare(
+    "INSERT INTO meta (key, value) VALUES ('oldest_schema', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+  ).run(String(oldestOf(steps)))
+  db.pragma(`application_id = ${applicationId}`)
+  db.pragma(`user_version = ${steps.length}`)
 }
 
 /** A table or a column that is gone is told here, and not by the first call that needs it. */

@@ -1,5 +1,6 @@
 import type { PrunableRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
 import type { Statements } from './statements.ts'
+import { insertInto } from './put.ts'
 
 /** Rows of the journal that one commit removes at the most. */
 export const CUT_COMMITS = 4_000
@@ -26,11 +27,9 @@ export function preparePrune(db: Statements): (ws: WorkingSet, commit: number) =
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ? AND state BETWEEN 3 AND 5')
   const deleteLease = db.prepare('DELETE FROM lease WHERE id = ?')
   const deleteKey = db.prepare('DELETE FROM idempotency WHERE key = ? AND task = ?')
-  const keepHashes = db.prepare('INSERT INTO pruned VALUES (?, ?, ?)')
+  const keepHashes = db.prepare(insertInto('pruned'))
   const adding = (table: 'retired' | 'retired_named') =>
-    db.prepare(
-      `INSERT INTO ${table} VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value`,
-    )
+    db.prepare(`${insertInto(table)} ON CONFLICT (name) DO UPDATE SET value = value + excluded.value`)
   const [addSum, addNamed] = [adding('retired'), adding('retired_named')]
   const deleteBlob = db.prepare(
     'DELETE FROM blob WHERE sha256 = ? AND NOT EXISTS (SELECT 1 FROM event WHERE blob = sha256)',

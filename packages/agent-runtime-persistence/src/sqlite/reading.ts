@@ -5,9 +5,10 @@ import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { dataLossError, findDataLoss } from '../care/data-loss.ts'
 import { storeErrorOf } from './errors.ts'
-import { assertLargeEnough, assertNameKept, assertOurs, type Db, statOf } from './open.ts'
+import { assertLargeEnough, assertNameKept, assertOurs, type Db, schemaOf, statOf } from './open.ts'
 import { assertOwnerStaysIn } from './other-users.ts'
 import { schemaVersion } from './schema.ts'
+import { assertWhole } from '../migration.ts'
 
 /**
  * A connection of its own for long reads, which never writes: closing it leaves a log as it is. Throws `not_found` where there is no file or an
@@ -21,7 +22,9 @@ export function openForReading(given: string): { readonly db: Db; readonly path:
   try {
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 })
     assertOurs(db, path)
-    const version = db.pragma('user_version', { simple: true }) as number
+    const schema = schemaOf(db)
+    assertWhole(schema, schemaVersion, path)
+    const { version } = schema
     // A young store whose whole log is lost is an empty file: that is no older version.
     const lost = version === 0 ? findDataLoss(path) : undefined
     if (lost !== undefined) throw dataLossError(path, lost.loss)

@@ -4,6 +4,7 @@ import { listed, type RowOf } from './columns.ts'
 import type { Statements } from './statements.ts'
 import { storedList } from './stored.ts'
 import type { Queries } from '../views/queries.ts'
+import { putInto } from './put.ts'
 
 /** A flush deletes so many old samples at the most, more than it writes. */
 export const MAX_DELETED = 1_000
@@ -34,7 +35,7 @@ export function outdated(samples: readonly Sample[]): readonly (readonly [stepMs
 
 /** Writes the samples of a flush, and deletes those that are too old. */
 export function prepareSampleApply(db: Statements): (ws: WorkingSet) => void {
-  const put = db.prepare('INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const put = db.prepare(putInto('sample', 'step_ms', 'type', 'at', 'lane_rank'))
   const remove = db.prepare(
     'DELETE FROM sample WHERE (step_ms, type, at, lane_rank) IN (SELECT step_ms, type, at, lane_rank FROM sample WHERE step_ms = ? AND at <= ? ORDER BY at LIMIT ? + 0)',
   )

@@ -1,10 +1,12 @@
+import { breaking, type Migration } from '../migration.ts'
+
 /**
  * The tables, as migrations in order; a database's `user_version` says how many it has had. Columns: core's rows.ts. CHECKs repeat
  * the state machines. States are numbers, in the order of core's lists: with names, and conditions over names, in indexes
  * and CHECKs an update of a task took 8 microseconds instead of 3. The views `tasks` and `leases` give names to people.
  */
-export const migrations: readonly string[] = [
-  `
+export const migrations: readonly Migration[] = [
+  breaking(`
 CREATE TABLE meta (
   key TEXT PRIMARY KEY,
   value TEXT NOT NULL
@@ -206,8 +208,8 @@ CREATE VIEW steps AS
   SELECT task, json_extract(data, '$.key') AS step_key, json_extract(data, '$.position') AS position, seq, at,
     json_extract(data, '$.result') AS result
   FROM event WHERE type IN ('step.completed', 'step.inherited');
-`,
-  `
+`),
+  breaking(`
 ALTER TABLE wait RENAME TO wait_before;
 CREATE TABLE wait (
   task INTEGER NOT NULL,
@@ -257,8 +259,8 @@ CREATE TABLE child (
   PRIMARY KEY (parent, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX child_open ON child (parent, task) WHERE open = 1;
-`,
-  `
+`),
+  breaking(`
 ALTER TABLE task ADD COLUMN account TEXT;
 
 ALTER TABLE stream ADD COLUMN client TEXT NOT NULL DEFAULT '';
@@ -366,22 +368,22 @@ CREATE INDEX budget_due ON budget (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX budget_asked ON budget (task) WHERE asked IS NOT NULL;
 
 ALTER TABLE quota ADD COLUMN blocked_until INTEGER NOT NULL DEFAULT 0;
-`,
+`),
   // What the journal named of rejected submissions whose records were deleted. Those before are believed.
-  `
+  breaking(`
 CREATE TABLE pruned (
   task INTEGER PRIMARY KEY,
   hash BLOB NOT NULL
 ) STRICT;
 INSERT INTO meta SELECT 'pruned_unhashed_until', CAST(coalesce(max(number), 0) AS TEXT) FROM journal;
-`,
+`),
   // What a handler itself emitted, so that a later pass of the attempt knows it again.
-  `
+  breaking(`
 ALTER TABLE output ADD COLUMN round INTEGER;
-`,
+`),
   // What is left of deleted tasks: sums that only rise, those of clients and schedules apart, and hashes for as long as the journal names their events. The journal begins after
   // the commit in `journal_base`, with its hash.
-  `
+  breaking(`
 ALTER TABLE pruned ADD COLUMN until INTEGER;
 CREATE INDEX pruned_until ON pruned (until) WHERE until IS NOT NULL;
 CREATE TABLE retired (
@@ -394,13 +396,13 @@ CREATE TABLE retired_named (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX event_blob ON event (blob) WHERE blob IS NOT NULL;
 INSERT INTO meta VALUES ('journal_base', '0:' || lower(hex(zeroblob(32))));
-`,
+`),
   // The settings of its task types that each worker knows.
-  `
+  breaking(`
 ALTER TABLE worker ADD COLUMN settings TEXT;
-`,
+`),
   // The credits of clients, entry by entry.
-  `
+  breaking(`
 ALTER TABLE client ADD COLUMN reserved INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE client ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE ledger (
@@ -418,21 +420,21 @@ CREATE TABLE ledger (
   PRIMARY KEY (client, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX ledger_key ON ledger (client, key) WHERE key IS NOT NULL;
-`,
+`),
   // Pipelines: how far the log of each, which is the output of its task, was written and received.
-  `
+  breaking(`
 CREATE TABLE pipeline (
   task INTEGER PRIMARY KEY,
   terms TEXT NOT NULL,
   log TEXT NOT NULL
 ) STRICT;
-`,
+`),
   // When the holder of a lease last reported its progress.
-  `
+  breaking(`
 ALTER TABLE lease ADD COLUMN progress_at INTEGER;
-`,
+`),
   // Samples of the past: how lanes and task types stood, minute by minute and hour by hour.
-  `
+  breaking(`
 CREATE TABLE sample (
   step_ms INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -447,22 +449,22 @@ CREATE TABLE sample (
   PRIMARY KEY (step_ms, type, at, lane_rank)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sample_age ON sample (step_ms, at);
-`,
+`),
   // How far the ledger of each client was folded into its opening entry, with a hash over what was folded.
-  `
+  breaking(`
 CREATE TABLE folded (
   client TEXT PRIMARY KEY,
   entries INTEGER NOT NULL CHECK (entries >= 2),
   hash TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-`,
+`),
   // The supervisors, for a list of them.
-  `
+  breaking(`
 CREATE INDEX wait_supervisor ON wait (task) WHERE name = '$ku0/supervisor';
 CREATE INDEX child_supervised ON child (parent) WHERE key >= '$ku0/supervised/' AND key < '$ku0/supervised0';
-`,
+`),
   // The settings of the store that processes state: those in force are the last of which a process has not ended.
-  `
+  breaking(`
 CREATE TABLE configuration (
   id INTEGER PRIMARY KEY,
   settings TEXT NOT NULL,
@@ -470,9 +472,9 @@ CREATE TABLE configuration (
 ) STRICT;
 ALTER TABLE process ADD COLUMN configuration INTEGER;
 CREATE INDEX process_states ON process (configuration) WHERE ended_at IS NULL AND configuration IS NOT NULL;
-`,
+`),
   // Access tokens of servers: their hashes, what they allow, and for how long.
-  `
+  breaking(`
 CREATE TABLE access_token (
   name TEXT PRIMARY KEY,
   hash TEXT NOT NULL,
@@ -483,7 +485,7 @@ CREATE TABLE access_token (
   expires_at INTEGER,
   revoked_at INTEGER
 ) STRICT, WITHOUT ROWID;
-`,
+`),
 ]
 
 /** The version this code writes and understands. */

@@ -8,6 +8,7 @@ import {
 import type { Queries } from '../views/queries.ts'
 import type { Statements } from './statements.ts'
 import { storedObject } from './stored.ts'
+import { putInto } from './put.ts'
 
 /** Reads circuits, usages and swarms: all there are, which is none in most stores. */
 export function prepareWorkLoad(db: Queries) {
@@ -31,11 +32,11 @@ export function prepareWorkLoad(db: Queries) {
 
 /** Writes those that a flush changed. */
 export function prepareWorkApply(db: Statements): (ws: WorkingSet) => void {
-  const putCircuit = db.prepare('INSERT OR REPLACE INTO circuit VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  const putCircuit = db.prepare(putInto('circuit', 'route'))
   const deleteCircuit = db.prepare('DELETE FROM circuit WHERE route = ?')
-  const putUsage = db.prepare('INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?)')
+  const putUsage = db.prepare(putInto('usage', 'task'))
   const deleteUsage = db.prepare('DELETE FROM usage WHERE task = ?')
-  const putSwarm = db.prepare('INSERT OR REPLACE INTO swarm VALUES (?, ?, ?, ?, ?)')
+  const putSwarm = db.prepare(putInto('swarm', 'name'))
   const deleteSwarm = db.prepare('DELETE FROM swarm WHERE name = ?')
 
   return ({ circuits, usages, swarms }) => {

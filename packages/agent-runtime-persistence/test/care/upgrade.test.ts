@@ -8,7 +8,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
 import { openStore } from '../../src/index.ts'
 import { columns } from '../../src/sqlite/columns.ts'
-import { openDatabase } from '../../src/sqlite/open.ts'
+import { breaking } from '../../src/migration.ts'
+import { migrate, openDatabase } from '../../src/sqlite/open.ts'
 import { applicationId, migrations, schemaVersion } from '../../src/sqlite/schema.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 import { assertClosedStore } from '../helpers/closed-store.ts'
@@ -18,7 +19,7 @@ export const { config } = parseExecutionConfig()
 test('the columns that a store is held against, and their types, are those that the migrations make', () => {
   const db = new Database(':memory:')
   onTestFinished(() => void db.close())
-  for (const sql of migrations) db.exec(sql)
+  for (const { sql } of migrations) db.exec(sql)
   const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all()
   const made = tables.map((table) => {
     const found = db.pragma(`table_info(${table})`) as {
@@ -39,7 +40,7 @@ test('the columns that a store is held against, and their types, are those that 
 /** The rows of a store, as a version with fewer migrations has them: in its own tables, without the columns that it does not know. */
 export function asOfVersion(version: number, from: string, to: string): void {
   const db = new Database(to)
-  for (const sql of migrations.slice(0, version)) db.exec(sql)
+  for (const { sql } of migrations.slice(0, version)) db.exec(sql)
   db.exec(`ATTACH '${from}' AS later`)
   const tables = db
     .prepare<[], string>("SELECT name FROM main.sqlite_schema WHERE type = 'table'")
@@ -57,7 +58,7 @@ export function asOfVersion(version: number, from: string, to: string): void {
   }
   // Rows of their own that later schemas bring.
   db.exec(
-    "DETACH later; DELETE FROM meta WHERE key IN ('clients_removed', 'journal_base', 'pruned_unhashed_until')",
+    "DETACH later; DELETE FROM meta WHERE key IN ('clients_removed', 'journal_base', 'oldest_schema', 'pruned_unhashed_until')",
   )
   db.pragma(`application_id = ${applicationId}`)
   db.pragma(`user_version = ${version}`)
@@ -170,8 +171,10 @@ test.each([
     const scene = new Scene(store, config, environment.clock, { digest: nodeDigest })
     const claim = await scene.running()
     const later = new Database(path)
-    later.exec(`BEGIN IMMEDIATE; ALTER TABLE task ADD COLUMN novelty INTEGER NOT NULL DEFAULT 1;
-    PRAGMA user_version = ${schemaVersion + 1}; COMMIT`)
+    migrate(later, path, [
+      ...migrations,
+      breaking('ALTER TABLE task ADD COLUMN novelty INTEGER NOT NULL DEFAULT 1'),
+    ])
     const kept = (): unknown => later.prepare('SELECT count(*), sum(novelty), max(seq) FROM task').raw().get()
     const before = kept()
 

@@ -20,6 +20,7 @@ describe('the facts that a store knows of itself', () => {
     ['boot_id', ['']],
     ['boot_offset', ['', 'x', '1e5', '0.5']],
     ['opened', ['', 'x', '-1']],
+    ['oldest_schema', ['', 'x', '-1']],
     ['clients_removed', ['', 'x', '-1']],
     ['pruned_unhashed_until', ['', 'x', '-1', '999999']],
     ['journal_base', ['', 'x', '1', '-1:00']],

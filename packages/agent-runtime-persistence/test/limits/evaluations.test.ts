@@ -69,7 +69,7 @@ describe('evaluations of a file', () => {
   test('a file of the version before has them from its next opening on', async () => {
     const { path, open } = stage()
     const db = new Database(path)
-    for (const sql of migrations.slice(0, 2)) db.exec(sql)
+    for (const { sql } of migrations.slice(0, 2)) db.exec(sql)
     db.pragma(`application_id = ${applicationId}`)
     db.pragma('user_version = 2')
     db.close()

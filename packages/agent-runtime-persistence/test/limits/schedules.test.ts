@@ -120,7 +120,7 @@ describe('schedules of a file', () => {
   test('a file of the version before has them from its next opening on', async () => {
     const { path, open, clock } = stage()
     const db = new Database(path)
-    db.exec(migrations[0] ?? '')
+    db.exec(migrations[0]?.sql ?? '')
     db.pragma(`application_id = ${applicationId}`)
     db.pragma('user_version = 1')
     db.close()

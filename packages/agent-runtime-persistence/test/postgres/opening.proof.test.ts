@@ -22,7 +22,7 @@ test('a schema of a later version is refused by an open store and by one that op
   const store = await openStore(url, { thread: false })
   await store.write({ kind: 'submit', tasks: [task] })
   const client = await server.connect(url)
-  await client.query('UPDATE head SET schema = schema + 1')
+  await client.query('UPDATE head SET schema = schema + 1, oldest = schema + 1')
   await expect(store.write({ kind: 'submit', tasks: [task] })).rejects.toMatchObject({ code: 'store_newer' })
   await store.close()
   await expect(openStore(url, { thread: false })).rejects.toMatchObject({ code: 'store_newer' })

@@ -1,3 +1,5 @@
+import { oldestOf } from '../../migration.ts'
+import { migrations } from '../../sqlite/schema.ts'
 import { offsetForm } from '../../sqlite/clock.ts'
 import { lostCommits, readLosses } from '../loss-records.ts'
 import { pastIncarnations } from '../../sqlite/incarnations.ts'
@@ -34,11 +36,14 @@ interface MetaRule {
 
 const count = { form: /^\d+$/, words: 'a whole number' } as const
 
+const oldest = String(oldestOf(migrations))
+
 const rules: Readonly<Record<string, MetaRule>> = {
   store_id: { form: /^[0-9a-f]{17}$/, words: '17 hex digits', since: 'opened' },
   boot_id: { form: /./s, words: 'a text', since: 'opened' },
   boot_offset: { form: offsetForm, words: 'whole ms', since: 'opened' },
   opened: { ...count, since: 'opened' },
+  oldest_schema: { form: new RegExp(`^${oldest}$`), words: oldest, since: 'made' },
   clients_removed: { ...count, since: 'made' },
   pruned_unhashed_until: { ...count, since: 'made' },
   journal_base: { form: /^\d+:[0-9a-f]{64}$/, words: 'a number and a hash', since: 'made' },

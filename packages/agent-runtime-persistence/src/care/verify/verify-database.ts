@@ -208,7 +208,7 @@ let made: ReadonlyMap<string, Made> | undefined
 function expectedObjects(): ReadonlyMap<string, Made> {
   if (made !== undefined) return made
   const db = new Database(':memory:')
-  for (const sql of migrations) db.exec(sql)
+  for (const { sql } of migrations) db.exec(sql)
   made = new Map(
     [...objectsOf(db)].map(([name, sql]) => [
       name,

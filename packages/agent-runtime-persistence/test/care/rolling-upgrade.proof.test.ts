@@ -1,0 +1,1 @@
+import './rolling-upgrade.test.ts'
