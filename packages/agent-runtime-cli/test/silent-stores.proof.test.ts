@@ -38,17 +38,17 @@ function project(): string {
 
 /** A process of the command line: its lines of JSON, and what it wrote besides. */
 function start(folder: string, ...args: string[]) {
-  const process_ = spawn(process.execPath, [bin, ...args, '--json'], {
+  const child = spawn(process.execPath, [bin, ...args, '--json'], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_ENV: 'test' },
   })
-  onTestFinished(() => void process_.kill('SIGKILL'))
+  onTestFinished(() => void child.kill('SIGKILL'))
   let rest = ''
   const said: string[] = []
-  process_.stderr.on('data', (text) => (rest += String(text)))
+  child.stderr.on('data', (text) => (rest += String(text)))
   const waiting = new Map<string, (line: { readonly url?: string }) => void>()
-  createInterface(process_.stdout).on('line', (line) => {
+  createInterface(child.stdout).on('line', (line) => {
     said.push(line)
     const it = JSON.parse(line) as { readonly type: string; readonly url?: string }
     waiting.get(it.type)?.(it)
@@ -57,10 +57,10 @@ function start(folder: string, ...args: string[]) {
   const heard = (type: string) =>
     new Promise<{ readonly url?: string }>((resolve, reject) => {
       waiting.set(type, resolve)
-      process_.once('exit', (code) => reject(new Error(`ended with ${code}: ${said.join('\n')} ${rest}`)))
+      child.once('exit', (code) => reject(new Error(`ended with ${code}: ${said.join('\n')} ${rest}`)))
     })
-  const ended = once(process_, 'exit') as Promise<[number | null, string | null]>
-  return { process: process_, heard, ended, log: () => `${said.join('\n')}\n${rest}` }
+  const ended = once(child, 'exit') as Promise<[number | null, string | null]>
+  return { process: child, heard, ended, log: () => `${said.join('\n')}\n${rest}` }
 }
 
 /** Asks a worker to end, once; how long that took and how it ended. */

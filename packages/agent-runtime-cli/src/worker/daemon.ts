@@ -26,7 +26,7 @@ export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): P
   await using worker = runtime ?? (await createWorker(options))
   using _ = runtime === undefined ? undefined : tellStuck(call, runtime)
   const readiness = tellOf(worker.pool, ready)
-  using _asking = runtime === undefined ? undefined : askStore(runtime, ready)
+  const asking = runtime === undefined ? undefined : askStore(runtime, ready)
   const types = tasks.map(({ type }) => type)
   say(
     call,
@@ -35,6 +35,7 @@ export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): P
   )
   await ended(call.signal, failure.failed)
   readiness[Symbol.dispose]()
+  asking?.[Symbol.dispose]()
   ready.tell(false)
   say(call, { type: 'draining' }, 'draining')
   return leave(call, await worker.stop())

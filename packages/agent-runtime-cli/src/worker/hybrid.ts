@@ -49,7 +49,7 @@ export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCa
   const target = settings.jobs ?? processes
   const jobs = new JobLauncher({ runtime, call, target, types: inJobs, most: settings.worker.maxJobs })
   const readiness = own.length === 0 ? undefined : tellOf(runtime.pool, ready)
-  using _asking = readiness === undefined ? undefined : askStore(runtime, ready)
+  const asking = readiness === undefined ? undefined : askStore(runtime, ready)
   if (readiness === undefined) ready.tell(true)
   const where = settings.jobs === undefined ? '' : ` of ${target.name}`
   say(
@@ -67,6 +67,7 @@ export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCa
   )
   await Promise.race([jobs.run(), failure.failed])
   readiness?.[Symbol.dispose]()
+  asking?.[Symbol.dispose]()
   ready.tell(false)
   say(call, { type: 'draining' }, 'draining')
   // Child processes drain as this one does. A job elsewhere has a life of its own: it goes on while this worker is deployed anew.

@@ -1,5 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Pool, Runtime } from '@ku0/agent-runtime'
 import { RuntimeError } from '@ku0/agent-runtime-core'
@@ -49,11 +49,11 @@ export async function openReadiness(
     if (!isReady || asked === undefined) return isReady
     const answered = new AbortController()
     const late = system.sleep(ASK_MS, answered.signal).then(() => true)
-    const answer = await Promise.race([asked().catch(() => true), late])
+    const yes = await Promise.race([asked().catch(() => true), late])
     answered.abort()
-    return isReady && answer
+    return isReady && yes
   }
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const body = (await takesTasks()) ? READY : 'takes no tasks\n'
     // Each probe asks anew: a connection that is kept would keep the process from ending.
     response.writeHead(body === READY ? 200 : 503, {
@@ -63,7 +63,8 @@ export async function openReadiness(
       connection: 'close',
     })
     response.end(request.method === 'HEAD' ? undefined : body)
-  })
+  }
+  const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(

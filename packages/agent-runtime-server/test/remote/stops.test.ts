@@ -61,11 +61,11 @@ async function workerOverLine() {
   }
   /** Stops it, and says how long that took and how it ended. */
   const stop = async (options: StopOptions) => {
-    let ended: { readonly afterMs: number; readonly report: object } | undefined
+    const ended: { readonly afterMs: number; readonly report: object }[] = []
     const since = clock.now()
-    void worker.stop(options).then((report) => (ended = { afterMs: clock.now() - since, report }))
-    for (let n = 0; n < 120 && ended === undefined; n += 1) await elapse(500)
-    return ended
+    void worker.stop(options).then((report) => ended.push({ afterMs: clock.now() - since, report }))
+    for (let n = 0; n < 120 && ended.length === 0; n += 1) await elapse(500)
+    return ended[0]
   }
   return { worker, lines, door, log, submit, stop, quiet, elapse }
 }

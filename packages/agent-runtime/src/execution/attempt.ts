@@ -315,7 +315,7 @@ export class Attempt implements Host, Running {
       this.settledAs = settlement.as === 'completed' ? 'completed' : 'failed'
     if (settlement.as === 'completed') Received.of(this.parts.store).drop(this.claim.taskId)
     const charged = this.usage.takeAllAround()
-    this.lease
+    void this.lease
       .write({
         kind: 'settle',
         leaseId: this.claim.leaseId,
@@ -324,7 +324,7 @@ export class Attempt implements Host, Running {
         ...this.usage.backOff(rateLimit),
       })
       .catch((error: unknown) => this.#unheard('settle', error))
-      .then(() => {
+      .finally(() => {
         this.isUnsettled = false
         this.#letGo()
       })

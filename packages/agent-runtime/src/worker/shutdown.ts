@@ -65,9 +65,10 @@ export function patienceOf(
   deadlines.after(grace, graceOver.resolve)
   deadlines.after(grace + config.killGraceMs + config.cleanupTimeoutMs + LAST_WRITES_MS, over.resolve)
   let waiting = true
-  void hurry.then(() => {
+  const hasten = () => {
     if (waiting) deadlines.after(LAST_WRITES_MS, over.resolve)
-  })
+  }
+  void hurry.then(hasten)
   const left = new Set<string>()
   return {
     hurry,
