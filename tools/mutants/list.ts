@@ -517,6 +517,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/durable/exec.test.ts', '5.6'],
   },
   {
+    name: 'a file that is cut within its last page verifies',
+    file: 'packages/agent-runtime-persistence/src/care/verify/verify-database.ts',
+    edits: [['else if (!Number.isInteger(pages))', 'else if (pages < 0)']],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify.test.ts', 'wherever that is'],
+  },
+  {
     name: '5.6 a stop waits for a store that does not answer',
     file: `${runtime}worker/shutdown.ts`,
     edits: [

@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { verifyStore } from '@ku0/agent-runtime-persistence'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
+import type { Verification } from '@ku0/agent-runtime-persistence'
 import { cliExitCodes } from '../src/index.ts'
 import { edit, run, runIn, storeOf } from './stores-and-shells.ts'
 
@@ -87,14 +88,25 @@ test('a command that reads a whole store says so at a terminal before it begins'
   expect((await runIn({ isTerminal: true }, 'verify', path, '--json')).err).toBe('')
 })
 
-test('a file that verify itself cannot read is not one to verify', async () => {
+test.each([0, 50, 4_096, 50_000])('a file that was cut to %d bytes has a report, too', async (size) => {
+  const path = await storeOf(3)
+  truncateSync(path, size)
+  const { code, out, err } = await run('verify', path)
+  expect([code, err]).toEqual([cliExitCodes.damaged, ''])
+  expect(out).toMatch(/: damaged, \d+ faults?\n {2}file: the /)
+  expect(out).toMatch(
+    /\n {2}what to do: stop every process on it, keep a copy of its files, and restore a backup/,
+  )
+  const { faults, faultCount, ...report } = JSON.parse(
+    (await run('verify', path, '--json')).out,
+  ) as Verification
+  expect(report).toMatchObject({ ok: false, remedy: expect.stringContaining('restore a backup') as string })
+  expect(faults.length).toBe(faultCount)
+})
+
+test('a command that cannot read a file names the one that reports what is left', async () => {
   const path = await storeOf(3)
   truncateSync(path, 50_000)
-  const { code, err } = await run('verify', path)
-  expect([code, err]).toEqual([
-    cliExitCodes.damaged,
-    expect.stringMatching(/ is damaged \(.*\); restore a backup\n$/),
-  ])
   expect((await run('list', '--store', path)).err).toMatch(/; agent-runtime verify shows what is left\n$/)
 })
 

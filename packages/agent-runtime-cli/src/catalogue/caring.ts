@@ -85,7 +85,7 @@ Tasks are counted first, and nothing happens. Add --yes to delete them. With --l
     examples: [['agent-runtime verify tasks.db', 'read everything and compare it']],
     exits: [
       [0, 'nothing is wrong'],
-      [65, 'the store is damaged or has lost commits'],
+      [65, 'the store is damaged or cut, has lost commits, or is no store'],
     ],
     load: () => import('../commands/verify.ts'),
   },

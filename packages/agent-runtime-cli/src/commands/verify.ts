@@ -12,7 +12,7 @@ export const run: Run = async (call) => {
   const store = shownUrl(call.args[0] ?? url)
   print.patience(`reads all of ${store}`)
   const report = await verifyStore(url, { ...(maxFaults === undefined ? {} : { maxFaults }), signal })
-  const { ok, tasks, events, commits, faults, faultCount, lastGood, anchored } = report
+  const { ok, tasks, events, commits, faults, faultCount, lastGood, remedy, anchored } = report
   const end = lastGood.at === null ? 'none' : `${count(lastGood.commit)} of ${dated(lastGood.at)}`
   const noAnchor = faults.some(({ what }) => what === 'anchor') ? 'damaged' : 'none'
   print.answer(report, () => [
@@ -25,6 +25,7 @@ export const run: Run = async (call) => {
     ...(faultCount > faults.length ? [`  and ${count(faultCount - faults.length)} more`] : []),
     `  tasks ${count(tasks)}, events ${count(events)}, commits ${count(commits)}`,
     `  last good commit: ${end}`,
+    ...(remedy === null ? [] : [`  what to do: ${remedy}`]),
     `  anchor: ${anchored === null ? noAnchor : `commit ${count(anchored)}`}`,
   ])
   return ok ? cliExitCodes.ok : cliExitCodes.damaged

@@ -11,7 +11,7 @@ import type { Verification } from './verify/verification.ts'
  * Verifies the store at a URL: pages and indexes, every task's events against their hash chain and every row against what the events make of
  * it, sums against counts, the journal against its own chain, and its end against the anchor. Changes nothing, and may be used while other
  * processes, and this one, write to the store: it reads on its own connection, in slices of some 20 ms, between which the event loop runs.
- * The faults are data; it rejects with a StoreError when the file cannot be read at all, or (`store_read_only`) when nobody has it open and
+ * The faults are data, also of a file of which so much is cut or damaged that it cannot be opened, and `remedy` says what to do. It rejects with a StoreError for a file that is none of a store, or (`store_read_only`) when nobody has it open and
  * the files that SQLite leaves beside it would lock its owner out, and with `not_found` when there is none.
  * Source: `docs/operating.md`, Verify.
  */

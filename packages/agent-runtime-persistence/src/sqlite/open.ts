@@ -209,7 +209,7 @@ function unopenable(path: string, cause: unknown): StoreError {
   )
 }
 
-const smallestPage = 512
+export const smallestPage = 512
 
 /** File systems that other machines share, by the number that Linux gives them. Source: statfs(2). */
 const networks: ReadonlyMap<number, string> = new Map([

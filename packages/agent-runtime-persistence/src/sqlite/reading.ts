@@ -15,12 +15,39 @@ import { assertWhole } from '../migration.ts'
  * empty one, and a StoreError for one that is no store of this version, or is empty although its anchor tells of commits.
  */
 export function openForReading(given: string): { readonly db: Db; readonly path: string } {
+  return openedForReading(given, false)
+}
+
+/** The same, of a file that may end before its last page: what is left of it is read, if SQLite can read its tables' definitions. */
+export function openWhatIsLeft(given: string): {
+  readonly db: Db
+  readonly path: string
+  readonly isCut: boolean
+} {
+  try {
+    return { ...openedForReading(given, false), isCut: false }
+  } catch (error) {
+    if ((error as StoreError).code !== 'store_corrupt') throw error
+    try {
+      return { ...openedForReading(given, true), isCut: true }
+    } catch {
+      throw error
+    }
+  }
+}
+
+function openedForReading(given: string, isCut: boolean): { readonly db: Db; readonly path: string } {
   assertNodeSupported()
   const path = existing(given)
   assertOwnerStaysIn(path)
   let db: Db | undefined
   try {
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 })
+    if (isCut) {
+      // SQLite refuses a file that ends before the pages that its header names, unless tables may be mended: nothing is written here.
+      db.unsafeMode(true)
+      db.pragma('writable_schema = ON')
+    }
     assertOurs(db, path)
     const schema = schemaOf(db)
     assertWhole(schema, schemaVersion, path)

@@ -1,6 +1,5 @@
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { StoreError } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -200,19 +199,14 @@ describe('a file that is damaged', () => {
       const content = readFileSync(path)
       content.fill(0xa5, page * 4_096, page * 4_096 + 200)
       writeFileSync(copy, content)
-      // Where the table of tables itself is damaged, it is not even opened.
-      outcomes.push(
-        await verify(copy).then(
-          ({ ok, lastGood }) =>
-            ok ? 'well' : lastGood.commit < it.lastCommit ? 'damaged' : 'damaged beside events',
-          (error: StoreError) => error.code,
-        ),
-      )
+      const { ok, lastGood, remedy } = await verify(copy)
+      outcomes.push(ok ? 'well' : lastGood.commit < it.lastCommit ? 'damaged' : 'damaged beside events')
+      expect(remedy?.includes('restore a backup') ?? ok).toBe(true)
     }
     const free = readFileSync(path).readUInt32BE(36)
     expect(outcomes.filter((outcome) => outcome === 'well').length).toBeLessThanOrEqual(free)
     expect(outcomes.length).toBeGreaterThan(draws(4, 20))
-    const kinds = ['damaged', 'damaged beside events', 'store_corrupt']
+    const kinds = ['damaged', 'damaged beside events']
     expect(outcomes.filter((outcome) => !kinds.includes(outcome))).toEqual([])
     expect(new Set(outcomes).size).toBeGreaterThanOrEqual(draws(1, kinds.length))
   })
@@ -222,6 +216,68 @@ describe('a file that is damaged', () => {
     it.db.exec('UPDATE task SET crashes = crashes + 1')
     const { faults, faultCount } = await verifyStore(`sqlite:${it.path}`, { maxFaults: 3 })
     expect([faults.length, faultCount]).toEqual([3, 17])
+  })
+})
+
+describe('a file that is cut', () => {
+  /** In the header, in the definitions of tables, at an end of a page, and within the last one. */
+  const cutsOf = (size: number): readonly number[] => [
+    0,
+    1,
+    99,
+    511,
+    512,
+    4_095,
+    4_096,
+    4_097,
+    ...Array.from({ length: draws(6, 60) }, (_, n) => Math.floor((size / draws(6, 60)) * n)),
+    size - 4_096,
+    size - 4_095,
+    size - 1,
+  ]
+
+  test.each([true, false])('is reported wherever that is (with its anchor: %s)', async (isAnchored) => {
+    const path = await lived()
+    const content = readFileSync(path)
+    const anchor = readFileSync(`${path}-anchor`)
+    const { anchored: commit } = await verify(path)
+    const folder = scratchFolder()
+    for (const size of new Set(cutsOf(content.length))) {
+      const copy = join(folder, `${size}.db`)
+      writeFileSync(copy, content.subarray(0, size))
+      if (isAnchored) writeFileSync(`${copy}-anchor`, anchor)
+      const report = await verify(copy)
+      expect([size, report]).toMatchObject([
+        size,
+        {
+          ok: false,
+          remedy: expect.stringMatching(/keep a copy of its files, and restore a backup/) as string,
+          anchored: isAnchored ? commit : null,
+        },
+      ])
+      expect(report.faults[0]).toMatchObject({ what: 'file' })
+    }
+  })
+
+  test('only at its end still says what is left of it', async () => {
+    const path = await lived()
+    const content = readFileSync(path)
+    const copy = join(scratchFolder(), 'copy.db')
+    writeFileSync(copy, content.subarray(0, content.length - 4_096))
+    const { storeId } = await verify(path)
+    const report = await verify(copy)
+    expect(report.faults[0]).toEqual({
+      what: 'file',
+      where: 'the end of the file',
+      expected: 'all pages that its header names',
+      actual: `${content.length - 4_096} bytes, ${content.length / 4_096 - 1} pages: the rest is cut off`,
+    })
+    expect(report.storeId).toBe(storeId)
+    writeFileSync(copy, content.subarray(0, content.length - 1))
+    expect((await verify(copy)).faults[0]).toMatchObject({
+      expected: 'whole pages of 4096 bytes',
+      actual: expect.stringContaining(`which end in page ${content.length / 4_096}`) as string,
+    })
   })
 })
 

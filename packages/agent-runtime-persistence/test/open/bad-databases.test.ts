@@ -157,7 +157,7 @@ describe('a file that is no store is refused with its path and what to do, and l
 
   test('a few bytes, or none: whoever only reads says the same as whoever opens', async () => {
     const path = join(scratchFolder(), 'it.db')
-    const readers = [verifyStore, inspectStore, (url: string) => backupStore(url, `${path}-copy`)]
+    const readers = [inspectStore, (url: string) => backupStore(url, `${path}-copy`)]
     for (const [bytes, error] of [
       [
         'x',
@@ -169,6 +169,10 @@ describe('a file that is no store is refused with its path and what to do, and l
       for (const read of readers) await expect(read(`sqlite:${path}`)).rejects.toMatchObject(error)
       expect(readFileSync(path, 'utf8')).toBe(bytes)
     }
+    // An empty file may be what is left of a store.
+    expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: false, faultCount: 1 })
+    writeFileSync(path, 'x')
+    await expect(verifyStore(`sqlite:${path}`)).rejects.toMatchObject({ code: 'store_not_a_database' })
   })
 
   test('a missing folder: it is named, and not made', async () => {

@@ -17,6 +17,8 @@ export interface Verification {
    * could be read. Rows, which the events make, do not count.
    */
   readonly lastGood: { readonly commit: number; readonly at: number | null }
+  /** The way to mend the store; null where there are no faults. */
+  readonly remedy: string | null
   /** The commit that the anchor names; null where there is no anchor. */
   readonly anchored: number | null
 }

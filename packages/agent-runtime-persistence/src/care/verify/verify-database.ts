@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { createIdCodec, type DataLoss } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import type { Anchor } from '../../sqlite/anchor.ts'
@@ -16,6 +17,7 @@ import { commitsOf, JournalWalk } from './journal-rules.ts'
 import { checkLedgers } from './ledger-rules.ts'
 import { checkMeta } from './meta-rules.ts'
 import { checkPipelines } from './pipeline-rules.ts'
+import { remedyOf } from './remedy.ts'
 import { checkEvaluations, checkOwners, checkRecords } from './record-rules.ts'
 import { checkCounters, compareSpent, compareSums, readSpent, readSums, type Sums } from './sum-rules.ts'
 import { Tally } from './tally.ts'
@@ -26,6 +28,8 @@ interface VerifyCase {
   readonly db: Db
   /** Of its file. */
   readonly path: string
+  /** It ends before the last page that its header names. */
+  readonly isCut: boolean
   /** As it was before the first slice. */
   readonly anchor: Anchor | 'unreadable' | undefined
   readonly hashes: Hashes
@@ -39,6 +43,7 @@ interface VerifyCase {
 export function* verifyDatabase({
   db,
   path,
+  isCut,
   anchor: found,
   hashes,
   maxFaults,
@@ -53,6 +58,7 @@ export function* verifyDatabase({
   const anchor = found === 'unreadable' ? undefined : found
   if (found === 'unreadable')
     faults.add('anchor', 'the anchor', 'one that can be read', 'one that cannot be trusted')
+  const size = checkSize(db, { path, isCut }, faults)
   try {
     yield* checkFile(db, faults, slice)
     slice(() => checkMeta(db, faults))
@@ -75,6 +81,7 @@ export function* verifyDatabase({
     faults: faults.listed,
     faultCount: faults.count,
     lastGood,
+    remedy: faults.count === 0 ? null : remedyOf({ size, lastGood: lastGood.commit }),
     anchored: anchor?.commit ?? null,
   }
 
@@ -163,6 +170,29 @@ export function* verifyDatabase({
   }
 }
 
+/** Whole pages, as many as the header names; returns the size in bytes. */
+function checkSize(db: Db, { path, isCut }: Pick<VerifyCase, 'path' | 'isCut'>, faults: Faults): number {
+  const { size } = statSync(path)
+  const pageBytes = db.pragma('page_size', { simple: true }) as number
+  const pages = size / pageBytes
+  const actual = `${size} bytes, ${Number.isInteger(pages) ? `${pages} pages` : `which end in page ${Math.ceil(pages)}`}`
+  if (isCut)
+    faults.add(
+      'file',
+      'the end of the file',
+      'all pages that its header names',
+      `${actual}: the rest is cut off`,
+    )
+  else if (!Number.isInteger(pages))
+    faults.add(
+      'file',
+      'the end of the file',
+      `whole pages of ${pageBytes} bytes`,
+      `${actual}: the rest is cut off`,
+    )
+  return size
+}
+
 /** Pages, indexes and constraints, a table at a time, and whether all tables and indexes are there. */
 function* checkFile(db: Db, faults: Faults, slice: <T>(run: () => T) => T): Generator<void, void> {
   const expected = expectedObjects()
@@ -178,10 +208,16 @@ function* checkFile(db: Db, faults: Faults, slice: <T>(run: () => T) => T): Gene
   for (const name of actual.keys()) {
     if (!name.startsWith('table ') || !expected.has(name)) continue
     const table = name.slice('table '.length)
-    const lines = slice(() => db.pragma(`integrity_check('${table}')`)) as { integrity_check: string }[]
-    for (const { integrity_check: line } of lines) if (line !== 'ok') faults.add('file', table, 'ok', line)
-    for (const { check, rows } of slice(() => brokenChecks(db, table, expected.get(name)?.checks ?? [])))
-      faults.add('file', table, `every row with ${check}`, `${rows} without`)
+    try {
+      const lines = slice(() => db.pragma(`integrity_check('${table}')`)) as { integrity_check: string }[]
+      for (const { integrity_check: line } of lines) if (line !== 'ok') faults.add('file', table, 'ok', line)
+      for (const { check, rows } of slice(() => brokenChecks(db, table, expected.get(name)?.checks ?? [])))
+        faults.add('file', table, `every row with ${check}`, `${rows} without`)
+    } catch (error) {
+      // The other tables may be whole.
+      if (!isDamage(error)) throw error
+      faults.add('file', table, 'what SQLite can read', (error as Error).message)
+    }
     yield
   }
 }
