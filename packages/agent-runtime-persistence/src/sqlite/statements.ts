@@ -78,7 +78,15 @@ class PreparedLater<Given extends unknown[], Row> implements Statement<Given, Ro
   }
 
   #prepare(): Database.Statement<Given, Row> {
-    const statement = this.#db.prepare<Given, Row>(this.#sql) as Database.Statement<Given, Row>
+    const statement = this.#db.prepare<Given, Row>(preparedOnce(this.#sql)) as Database.Statement<Given, Row>
     return this.#mode === undefined ? statement : statement[this.#mode]()
   }
+}
+
+/**
+ * SQLite prepares a statement anew at every run if it compares a column with a bare `?` and orders, groups or looks for the greatest: 9 µs of
+ * processor time for a row, and 1.4 with a `+` before it, which changes no value. PostgreSQL has no such operator for a text, so it is put in here.
+ */
+export function preparedOnce(sql: string): string {
+  return sql.trimStart().startsWith('SELECT') ? sql.replaceAll(/(=|\bIS) \?/g, '$1 +?') : sql
 }
