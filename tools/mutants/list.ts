@@ -1252,6 +1252,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('records', 'samples take the place'),
   },
   {
+    name: '13.2 events that were kept for a later pass all have the time of the first',
+    file: `${runtime}durable/pipeline/received.ts`,
+    edits: [['if (last?.at === at)', 'if (last !== undefined)']],
+    killedBy: ['packages/agent-runtime/test/pipeline/reads.test.ts', 'as they were kept'],
+  },
+  {
     name: '13.2 a stage that was canceled in its slot goes on waiting',
     file: `${runtime}durable/pipeline/stage-call.ts`,
     edits: [

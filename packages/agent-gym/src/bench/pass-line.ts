@@ -54,6 +54,7 @@ export function runtimeFor(pipeline: PassLine, file: string): Promise<Runtime> {
     workers: { count: 1, capacity: 16 },
     logger: false,
     telemetry: false,
+    strict: false,
   })
 }
 

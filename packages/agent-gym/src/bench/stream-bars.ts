@@ -99,6 +99,7 @@ async function firstEvents(
     tasks: [pipeline, says, hears],
     logger: false,
     telemetry: false,
+    strict: false,
   })
   for (round = 1; round <= rounds; round += 1) {
     signal.throwIfAborted()

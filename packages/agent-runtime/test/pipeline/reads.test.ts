@@ -1,13 +1,13 @@
-import { type ExecutionStore, type OutputChunk, type Reads } from '@ku0/agent-runtime-core'
+import { type ExecutionStore, type Reads } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createRuntime, definePipeline, defineTask } from '../../src/index.ts'
-import { Received } from '../../src/durable/pipeline/received.ts'
+import { type ReadEvent, Received } from '../../src/durable/pipeline/received.ts'
 import { elapse, virtualEnvironment } from '../virtual-runtime.ts'
 
-const chunk = (seq: number, data = '{}'): OutputChunk => ({ taskId: 'line', seq, attempt: 1, at: 0, data })
+const chunk = (seq: number, data = '{}', at = 0): ReadEvent => ({ seq, at, data })
 
 describe('the events that stages have received', () => {
   test('are found by their task and receipt', () => {
@@ -18,15 +18,34 @@ describe('the events that stages have received', () => {
       [1, 1],
       [3, 1],
     ] as const
-    expect(received.find('a', 'r1', ranges)).toBe(chunks)
+    expect(received.find('a', 'r1', ranges)).toEqual(chunks)
     expect(received.find('a', 'r2', ranges)).toBeUndefined()
     expect(received.find('b', 'r1', ranges)).toBeUndefined()
     expect(received.find('a', 'r1', [[1, 1]])).toBeUndefined()
     expect(received.find('a', 'r1', [[2, 2]])).toBeUndefined()
   })
 
+  test('are found as they were kept, whatever their data and times are', () => {
+    const received = new Received(10_000)
+    const chunks = [
+      chunk(2, '"é🙂"', 5),
+      chunk(3, '', 5),
+      chunk(7, '[1,\n2]', 6),
+      chunk(9, '{}', 5),
+      chunk(10, 'x', 6),
+    ]
+    received.keep('a', 'r1', chunks)
+    const ranges = [
+      [2, 2],
+      [7, 1],
+      [9, 2],
+    ] as const
+    expect(received.find('a', 'r1', ranges)).toEqual(chunks)
+    expect(received.find('a', 'r1', ranges)).toEqual(chunks)
+  })
+
   test('are kept within a bound: the first of a task stay, tasks that asked longest ago go', () => {
-    const received = new Received(3_000)
+    const received = new Received(4_200)
     const long = (seq: number) => [chunk(seq, 'x'.repeat(900))]
     for (const seq of [1, 2, 3, 4]) received.keep('a', `r${seq}`, long(seq))
     expect([1, 2, 3, 4].map((seq) => received.find('a', `r${seq}`, [[seq, 1]]) !== undefined)).toEqual([

@@ -6,7 +6,6 @@ import {
   isRecord,
   keyHash,
   type LogRange,
-  type OutputChunk,
   parseJson,
   type PipelineRecord,
   publicationKey,
@@ -28,7 +27,7 @@ import { refused } from '../pass/answer.ts'
 import type { Callee, Pass } from '../pass/pass.ts'
 import type { Scope } from '../pass/scope.ts'
 import { inputHashOf } from '../step/idempotency.ts'
-import { countOf, Received } from './received.ts'
+import { countOf, type ReadEvent, Received } from './received.ts'
 import { StageCall, type StageCallFacts, type Tried } from './stage-call.ts'
 import { Stir, topicOf } from './stir.ts'
 
@@ -277,9 +276,9 @@ export class Stage {
     return chunks.map((chunk) => readEvent(parts.values, pipeline, chunk, given))
   }
 
-  async #fetch(ranges: readonly LogRange[], pipeline: string): Promise<readonly OutputChunk[]> {
+  async #fetch(ranges: readonly LogRange[], pipeline: string): Promise<readonly ReadEvent[]> {
     const { claim, parts } = this.#pass.attempt
-    const chunks: OutputChunk[] = []
+    const chunks: ReadEvent[] = []
     for (const part of inStretches(ranges)) {
       const limit = countOf(part)
       const [[first] = [0]] = part
