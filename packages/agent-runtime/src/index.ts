@@ -38,7 +38,8 @@ export type {
   StoredStep,
   WaitOptions,
 } from './api/client.ts'
-export type { LeakedHandler, RuntimeStats, StopOptions, StopReport, Worker } from './api/worker.ts'
+export type { LeakedHandler, RuntimeStats, Worker } from './api/worker.ts'
+export type { StopOptions, StopReport } from './api/stop.ts'
 export type { Runtime } from './api/runtime.ts'
 export { createPool } from './create-pool.ts'
 export type {
@@ -55,7 +56,31 @@ export type { RuntimeLogger } from './api/logger.ts'
 export { exitCodes } from './process-signals.ts'
 
 // Task types: definitions, contracts, schemas, agents, compositions, graphs
-export { type AgentState, agentState } from '@ku0/agent-runtime-core'
+export {
+  type AgentState,
+  agentState,
+  compareOversight,
+  NonRetryableError,
+  type OversightMode,
+  oversightModes,
+  type RateLimit,
+  RateLimited,
+  type AdmissionVerdict,
+  type Divergence,
+  type DivergenceKind,
+  type Doubt,
+  type Explanation,
+  LeaseLost,
+  type QueueReason,
+  RuntimeError,
+  type StartEstimate,
+  TaskCanceled,
+  type WaitCount,
+  type WaitHistogram,
+  type Series,
+  type SeriesFilter,
+  type SeriesPoint,
+} from '@ku0/agent-runtime-core'
 export { combineRecovery } from './terms/recovery-policy.ts'
 export { defineContract, defineTask } from './terms/task-definition.ts'
 export { typedTaskId } from './terms/typed-task-id.ts'
@@ -65,7 +90,6 @@ export type {
   ApprovalNames,
   ApprovalOf,
   ChunkOf,
-  ContextOf,
   Declarations,
   Emitted,
   Exchange,
@@ -75,6 +99,7 @@ export type {
   SignalNames,
   SignalOf,
 } from './api/exchange.ts'
+export type { ContextOf } from './api/context-of.ts'
 export type { Codec, PayloadCodec, StoredClasses } from './api/codecs.ts'
 export { defineCodec } from './terms/value-codec.ts'
 export type { NotStorable, Storable } from './api/storable.ts'
@@ -170,14 +195,6 @@ export type {
 } from './api/graphs.ts'
 
 // What a handler works with
-export {
-  compareOversight,
-  NonRetryableError,
-  type OversightMode,
-  oversightModes,
-  type RateLimit,
-  RateLimited,
-} from '@ku0/agent-runtime-core'
 export type {
   AllResults,
   Approval,
@@ -204,23 +221,6 @@ export type {
 } from './api/task-context.ts'
 
 // Submissions and tasks: receipts, status, events, errors, replay
-export {
-  type AdmissionVerdict,
-  type Divergence,
-  type DivergenceKind,
-  type Doubt,
-  type Explanation,
-  LeaseLost,
-  type QueueReason,
-  RuntimeError,
-  type StartEstimate,
-  TaskCanceled,
-  type WaitCount,
-  type WaitHistogram,
-  type Series,
-  type SeriesFilter,
-  type SeriesPoint,
-} from '@ku0/agent-runtime-core'
 export type { SubmitOptions } from './api/submissions.ts'
 export type { Accepted, Receipt, Rejected, TaskId } from './api/receipts.ts'
 export type { TaskStatus } from './api/status.ts'
@@ -246,6 +246,22 @@ export type {
   Scores,
   SimilarAgent,
   Weights,
+  BudgetField,
+  BudgetLimits,
+  BudgetOptions,
+  BudgetRecord,
+  ClientRecord,
+  CreditBalance,
+  LedgerEntry,
+  ClientTier,
+  ProfileConfig,
+  ResourceBudget,
+  ResourceLimits,
+  SharesConfig,
+  SwarmRecord,
+  Usage,
+  WorkloadProfile,
+  WorkTelemetry,
 } from '@ku0/agent-runtime-core'
 export type {
   ApprovalEntry,
@@ -279,24 +295,6 @@ export type {
 } from './api/evaluations.ts'
 
 // Limits: budgets, clients, profiles, leases, routes, swarms
-export type {
-  BudgetField,
-  BudgetLimits,
-  BudgetOptions,
-  BudgetRecord,
-  ClientRecord,
-  CreditBalance,
-  LedgerEntry,
-  ClientTier,
-  ProfileConfig,
-  ResourceBudget,
-  ResourceLimits,
-  SharesConfig,
-  SwarmRecord,
-  Usage,
-  WorkloadProfile,
-  WorkTelemetry,
-} from '@ku0/agent-runtime-core'
 export type { BudgetFilter, BudgetReceipt, Budgets, ContinueOptions } from './api/budgets.ts'
 export type { AccessTokens, AccessTokenTerms } from './api/access-tokens.ts'
 export type { Clients, ClientSettings } from './api/clients.ts'

@@ -13,14 +13,8 @@ import type { RuntimeEvent } from './api/events.ts'
 import type { Pool } from './api/pool.ts'
 import type { LeaseObserver } from './api/leases.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
-import type {
-  LeakedHandler,
-  RuntimeStats,
-  StopOptions,
-  StopReport,
-  Worker,
-  WorkerSpec,
-} from './api/worker.ts'
+import type { LeakedHandler, RuntimeStats, Worker, WorkerSpec } from './api/worker.ts'
+import type { StopOptions, StopReport } from './api/stop.ts'
 import { type Announce, Feed } from './client/feed.ts'
 import { AgreementBook } from './client/agreements.ts'
 import { KnownTypes } from './client/known-types.ts'

@@ -1,6 +1,4 @@
 import type { InputOf, OutputOf, Schema } from './schema.ts'
-import type { TaskContext } from './task-context.ts'
-import type { TaskType } from './task-type.ts'
 
 /** Schemas by name. A name that ends in `*` stands for all names that begin so: `'reply *'` for `'reply 1'` and `'reply 2'`. */
 export type Schemas = Readonly<Record<string, Schema>>
@@ -61,10 +59,6 @@ export type ChunkOf<X> = 0 extends 1 & X
   : X extends { readonly emits: infer Chunk extends Schema }
     ? OutputOf<Chunk>
     : unknown
-
-/** The handler's context of a task type, for functions that it calls: `ContextOf<typeof contract>`. */
-export type ContextOf<Task> =
-  Task extends TaskType<string, infer _, infer __, infer X> ? TaskContext<X> : never
 
 /** The schemas that a type declares; undefined where it declares none, and for `any`, of which nothing is known. */
 type Declared<X, Of extends 'signals' | 'approvals'> = 0 extends 1 & X

@@ -1,6 +1,6 @@
 import type { ExecutionConfigInput, Lane } from '@ku0/agent-runtime-core'
 import type { RuntimeLogger } from './logger.ts'
-import type { StopOptions, StopReport } from './worker.ts'
+import type { StopOptions, StopReport } from './stop.ts'
 
 /** How many workers a pool has, and when it changes that. Source: `docs/semantics.md 8.1`. */
 export interface PoolLimits {

@@ -3,6 +3,7 @@ import type { EventPattern, RuntimeEvent } from './events.ts'
 import type { Pool } from './pool.ts'
 import type { LeaseObserver } from './leases.ts'
 import type { CleanupReason } from './task-context.ts'
+import { type StopOptions, type StopReport } from './stop.ts'
 
 /**
  * The workers of this process: they run the handlers of its task types, and fire the schedules that are due.
@@ -83,21 +84,6 @@ export interface WorkerSpec {
   readonly lanes?: readonly Lane[] | undefined
   /** It takes no more than so many. */
   readonly maxTasks?: number
-}
-
-export interface StopOptions {
-  /** True by default. */
-  readonly drain?: boolean | undefined
-  /** A finite number of ms, 0 or more; `drainGraceMs` by default. */
-  readonly graceMs?: number | undefined
-}
-
-/** The result of a stop. */
-export interface StopReport {
-  /** True if every running task ended by itself. */
-  readonly drained: boolean
-  /** Number of tasks that went back to the queue. */
-  readonly released: number
 }
 
 export interface RuntimeStats extends StoreStats {

@@ -1,5 +1,5 @@
 import { PATCH_KEY, READY_KEY } from '@ku0/agent-runtime-core'
-import type { KeyUse } from './pass/pass.ts'
+import type { KeyUse } from './pass/key-use.ts'
 
 /** A call of the context, or its name. */
 export type CallOrName = string | Pick<KeyUse, 'key' | 'as' | 'branches'>

@@ -1,4 +1,5 @@
-import type { Callee, Pass } from './pass/pass.ts'
+import type { Pass } from './pass/pass.ts'
+import type { Callee } from './pass/key-use.ts'
 import type { Scope } from './pass/scope.ts'
 import { StepRun } from './step/step-run.ts'
 

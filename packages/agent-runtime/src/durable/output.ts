@@ -1,23 +1,10 @@
-import { guarded } from './pass/guarded.ts'
-import { surroundingStep } from './step/inside-step.ts'
-import { assertEmitted, type ExchangeTerms } from '../terms/exchange.ts'
-import { noMemos } from './pass/memos.ts'
-import type { Pass } from './pass/pass.ts'
-import type { Scope } from './pass/scope.ts'
+import type { Host } from './host.ts'
+import { type Memos, noMemos } from './pass/memos.ts'
 
-/** `ctx.emit`: appends to the task's output stream. Source: `docs/semantics.md 9`. */
-export function emit(pass: Pass, scope: Scope, terms: ExchangeTerms, chunk: unknown): Promise<void> {
-  return guarded(scope, () => {
-    assertEmitted(terms, chunk)
-    const text = scope.attempt.parts.values.encode(chunk, {
-      what: 'an emitted value',
-      maxBytes: scope.attempt.parts.config.maxPayloadBytes,
-    })
-    // A later pass does not run the step's function, and a handler that starts from a snapshot leaves out
-    // earlier work.
-    const comesAgain = surroundingStep(pass) === undefined && !pass.isFromSnapshot
-    return pass.output.append(text, comesAgain)
-  })
+/** What the output needs from its pass. */
+export interface EmittingPass {
+  readonly attempt: Host
+  readonly memos: Memos
 }
 
 /**
@@ -27,11 +14,11 @@ export function emit(pass: Pass, scope: Scope, terms: ExchangeTerms, chunk: unkn
  * Source: `docs/semantics.md 9.4`.
  */
 export class Output {
-  readonly #pass: Pass
+  readonly #pass: EmittingPass
   /** Chunks of earlier passes that have not been emitted again: their number, by the hash of the value. */
   #earlier: Promise<Map<string, number>> | undefined
 
-  constructor(pass: Pass) {
+  constructor(pass: EmittingPass) {
     this.#pass = pass
   }
 

@@ -1,6 +1,13 @@
-import { describeError, httpLimitIn, type RateLimit, RateLimited, rateLimitIn } from '@ku0/agent-runtime-core'
+import {
+  describeError,
+  type Environment,
+  httpLimitIn,
+  type RateLimit,
+  RateLimited,
+  rateLimitIn,
+} from '@ku0/agent-runtime-core'
 import type { RateLimitRule } from '../api/rate-limit-rule.ts'
-import type { Host } from './host.ts'
+import type { LogLevel } from '../api/logger.ts'
 
 /**
  * Finds out which errors of one attempt are refusals of a provider. Each error is judged once, where it first
@@ -40,8 +47,11 @@ export class RateLimits {
   }
 }
 
-type RateLimitHost = Pick<Host, 'model' | 'log'> & {
-  readonly parts: Pick<Host['parts'], 'environment' | 'rateLimited'>
+/** What runs the pass in which the errors appear. */
+interface RateLimitHost {
+  readonly model: string | undefined
+  readonly parts: { readonly environment: Environment; readonly rateLimited: RateLimitRule | undefined }
+  log(level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
 const MAX_CAUSES = 4

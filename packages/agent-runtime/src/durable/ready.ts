@@ -1,6 +1,7 @@
 import { READY_KEY } from '@ku0/agent-runtime-core'
 import { refused } from './pass/answer.ts'
-import type { Callee, Pass } from './pass/pass.ts'
+import type { Pass } from './pass/pass.ts'
+import type { Callee } from './pass/key-use.ts'
 import type { Scope } from './pass/scope.ts'
 import { mark } from './mark.ts'
 

@@ -5,7 +5,7 @@ import {
   MAX_QUICK_DEATHS,
   type WorkerDrain,
 } from '@ku0/agent-runtime-core'
-import type { StopOptions, StopReport } from '../api/worker.ts'
+import type { StopOptions, StopReport } from '../api/stop.ts'
 import type { Crew, CrewMember, Death, Tally } from './crew.ts'
 import { WorkerProcess } from './worker-process.ts'
 import type { WorkerStart } from './worker-words.ts'

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { type Clock, RuntimeError, toRuntimeError, type WorkerDrain } from '@ku0/agent-runtime-core'
-import type { StopOptions, StopReport } from '../api/worker.ts'
+import type { StopOptions, StopReport } from '../api/stop.ts'
 import type { CrewMember } from './crew.ts'
 import type { FromWorker, ToWorker, WorkerStart, WorkerWork } from './worker-words.ts'
 

@@ -37,7 +37,7 @@ import type {
   QueueSelection,
   WaitOptions,
 } from '../api/client.ts'
-import type { StopOptions } from '../api/worker.ts'
+import type { StopOptions } from '../api/stop.ts'
 
 const lanesRule = listOf(`a list of ${lanes.join(', ')}`, isLane)
 const selectionRules: Rules<QueueSelection> = { types: namesRule, lanes: lanesRule }

@@ -10,7 +10,7 @@ import {
   textOf,
 } from '@ku0/agent-runtime-core'
 import type { RuntimeEvent } from '../api/events.ts'
-import type { TaskHistory } from './history.ts'
+import type { TaskHistory } from './task-history.ts'
 
 /**
  * The history as a failed assertion shows it: a first line, then a line per event with the time since the

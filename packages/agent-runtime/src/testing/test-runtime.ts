@@ -8,7 +8,7 @@ import type { Receipt, TaskId } from '../api/receipts.ts'
 import type { Runtime } from '../api/runtime.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskStatus } from '../api/status.ts'
-import type { TaskHistory } from './history.ts'
+import type { TaskHistory } from './task-history.ts'
 import type { RecordedHistory } from './recorded-history.ts'
 
 /** Options of `createTestRuntime`. */

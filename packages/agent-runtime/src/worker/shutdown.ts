@@ -3,7 +3,7 @@ import { Deadlines } from '../lease/deadlines.ts'
 import type { LogLine } from '../api/logger.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { WorkerRegistry } from './registry.ts'
-import type { StopOptions, StopReport } from '../api/worker.ts'
+import type { StopOptions, StopReport } from '../api/stop.ts'
 
 /** The dependencies of a shutdown. */
 export interface ShutdownDeps {

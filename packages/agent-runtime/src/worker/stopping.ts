@@ -1,5 +1,5 @@
 import { assertOptions } from '@ku0/agent-runtime-core'
-import type { StopOptions, StopReport } from '../api/worker.ts'
+import type { StopOptions, StopReport } from '../api/stop.ts'
 import { stopRules } from '../terms/arguments.ts'
 
 /** One stop, however often it is requested. Every caller gets the same report. */

@@ -8,7 +8,6 @@ import {
   RuntimeError,
   show,
   type StepRecord,
-  type WaitKind,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
 import { unreadableBy } from './unreadable.ts'
@@ -29,36 +28,13 @@ import { Stage } from '../pipeline/stage.ts'
 import { recordedError } from '../step/recorded-error.ts'
 import { type NewCall, Trail } from './trail.ts'
 import { Waits } from '../wait/waits.ts'
-
-/** A method of the context: the stack frame above it is the place of its call. */
-export type Callee = (...args: never[]) => unknown
+import { type KeyUse, type Use } from './key-use.ts'
 
 /** The options of a task type for its passes. */
 export type PassRules = Pick<
   TaskDefinition,
   'type' | 'replay' | 'errors' | 'oversight' | 'rateLimited' | 'recovery' | 'signals' | 'approvals' | 'emits'
 >
-
-/** A call that uses a key. */
-export interface KeyUse {
-  readonly key: string
-  readonly as: 'step' | WaitKind
-  /** The hash of the input that a step declares. */
-  readonly inputHash?: string | undefined
-  /** The name of the signal that it waits for. */
-  readonly signal?: string | undefined
-  /** It runs branches, which share its position. */
-  readonly branches?: 'race' | 'all'
-  readonly scope: Scope
-  readonly callee: Callee
-}
-
-/** The place of a call in its pass, and its answer from the history. */
-export interface Use {
-  readonly position: number
-  readonly memo: StepRecord | undefined
-  readonly wait: WaitRecord | undefined
-}
 
 /**
  * The state of one pass through a handler: the keys it has used and the positions of its calls, compared with

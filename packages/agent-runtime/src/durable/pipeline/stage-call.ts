@@ -2,7 +2,7 @@ import { STAGE_WAIT_NAME, type StageWait, stageWaitKey } from '@ku0/agent-runtim
 import type { Deadline } from '../host.ts'
 import { Answer } from '../pass/answer.ts'
 import type { Start } from '../pass/gate.ts'
-import type { Pass } from '../pass/pass.ts'
+import type { StagePass } from './stage-pass.ts'
 import { LIVE, type Member, type Scope } from '../pass/scope.ts'
 import { Stir, topicOf } from './stir.ts'
 
@@ -34,7 +34,7 @@ export interface StageCallFacts<T> {
  */
 export class StageCall<T> implements Start, Member {
   readonly answer: Answer<T>
-  readonly #pass: Pass
+  readonly #pass: StagePass
   readonly #scope: Scope
   readonly #it: StageCallFacts<T>
   #counted = false
@@ -44,7 +44,7 @@ export class StageCall<T> implements Start, Member {
   #waits = 0
   #awaited: StageWait
 
-  constructor(pass: Pass, scope: Scope, it: StageCallFacts<T>) {
+  constructor(pass: StagePass, scope: Scope, it: StageCallFacts<T>) {
     this.answer = new Answer<T>(scope, it.name, it.key)
     this.#pass = pass
     this.#scope = scope

@@ -24,7 +24,8 @@ import type { Schema } from '../../api/schema.ts'
 import { isSchema } from '../../terms/schema.ts'
 import { assertPublished, readEvent, unauthorized } from '../../terms/pipeline-events.ts'
 import { refused } from '../pass/answer.ts'
-import type { Callee, Pass } from '../pass/pass.ts'
+import type { StagePass } from './stage-pass.ts'
+import type { Callee } from '../pass/key-use.ts'
 import type { Scope } from '../pass/scope.ts'
 import { inputHashOf } from '../step/idempotency.ts'
 import { countOf, type ReadEvent, Received } from './received.ts'
@@ -33,14 +34,14 @@ import { Stir, topicOf } from './stir.ts'
 
 /** The caller of a publication or a receipt: the pass, the scope, and the method of the context that was called. */
 export interface StageCaller {
-  readonly pass: Pass
+  readonly pass: StagePass
   readonly scope: Scope
   readonly callee: Callee
 }
 
 /** The stage that one pass runs: what it has published and received so far, by key. */
 export class Stage {
-  readonly #pass: Pass
+  readonly #pass: StagePass
   /** How often each key was used without its number. */
   readonly #uses = new Map<string, number>()
   #record: Promise<PipelineRecord> | undefined
@@ -51,7 +52,7 @@ export class Stage {
   #beganAt: number | undefined
   #replayedAt: number | undefined
 
-  constructor(pass: Pass) {
+  constructor(pass: StagePass) {
     this.#pass = pass
   }
 
@@ -360,13 +361,13 @@ function wrongKey(type: string, key: unknown): string {
 
 function refusalOf(
   as: 'publish' | 'receive',
-  pass: Pass,
+  pass: StagePass,
   refusal: Exclude<StageRefusal, { as: 'none' }>,
 ): RuntimeError {
   return refusal.as === 'unknown_stage' ? unknownStage(pass) : unauthorized(as, refusal)
 }
 
-function unknownStage({ attempt }: Pass): RuntimeError {
+function unknownStage({ attempt }: StagePass): RuntimeError {
   const { taskId } = attempt.claim
   return new RuntimeError(
     'unknown_stage',

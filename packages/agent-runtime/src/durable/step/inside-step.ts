@@ -1,14 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { RuntimeError, type Usage } from '@ku0/agent-runtime-core'
 import { insideHandler } from '../../lease/inside-handler.ts'
-import type { Pass } from '../pass/pass.ts'
+import type { Host } from '../host.ts'
 import { type CallOrName, nameOfCall } from '../call-name.ts'
 
 const around = new AsyncLocalStorage<Surrounding>()
 
+/** The pass of a step, as far as it is asked whether a call is made in it. */
+interface StepsPass {
+  readonly attempt: Host
+}
+
 /** The step that a call is made in. */
 export interface Surrounding {
-  readonly pass: Pass
+  readonly pass: StepsPass
   readonly key: string
   charge(usage: Usage): void
 }
@@ -19,7 +24,7 @@ export function insideStep(step: Surrounding, run: () => unknown): unknown {
 }
 
 /** The step of the pass that a call is made in; undefined outside of steps. */
-export function surroundingStep(pass: Pass): Surrounding | undefined {
+export function surroundingStep(pass: StepsPass): Surrounding | undefined {
   const inside = around.getStore()
   return inside?.pass === pass ? inside : undefined
 }
@@ -28,7 +33,7 @@ export function surroundingStep(pass: Pass): Surrounding | undefined {
  * Throws `inside_step` for a call of the context that needs its own place in the history and is made inside a
  * step: a later pass has the step's result and never makes the call.
  */
-export function assertOutsideSteps(pass: Pass, what: CallOrName): void {
+export function assertOutsideSteps(pass: StepsPass, what: CallOrName): void {
   const inside = surroundingStep(pass)
   if (inside === undefined) return
   throw new RuntimeError(

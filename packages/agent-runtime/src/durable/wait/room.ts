@@ -1,4 +1,6 @@
-import type { Pass } from '../pass/pass.ts'
+import type { Host } from '../host.ts'
+import type { Memos } from '../pass/memos.ts'
+import type { Waits } from './waits.ts'
 import { retriesBefore, retryKey } from '../step/retry.ts'
 import type { Scope } from '../pass/scope.ts'
 
@@ -12,12 +14,19 @@ export interface Seeker {
   refuse(reason: unknown): void
 }
 
+/** What the queues need from their pass. */
+export interface RoomPass {
+  readonly attempt: Host
+  readonly memos: Memos
+  readonly waits: Waits
+}
+
 /** The queues of one pass. A refusal of one type in one lane does not affect the others. */
 export class Rooms {
-  readonly #pass: Pass
+  readonly #pass: RoomPass
   readonly #rooms = new Map<string, Room>()
 
-  constructor(pass: Pass) {
+  constructor(pass: RoomPass) {
     this.#pass = pass
   }
 
@@ -40,7 +49,7 @@ export class Rooms {
  * is room, those behind it follow, twice as many each time. Source: `docs/semantics.md 5.5`.
  */
 export class Room {
-  readonly #pass: Pass
+  readonly #pass: RoomPass
   readonly #orders = new Map<Seeker, number>()
   /**
    * How often each was the first in the queue when the store was full: the number of its ended waits, by key.
@@ -60,7 +69,7 @@ export class Room {
   #waiting: { readonly seeker: Seeker; readonly key: string } | undefined
   #calls = 0
 
-  constructor(pass: Pass) {
+  constructor(pass: RoomPass) {
     this.#pass = pass
   }
 

@@ -14,7 +14,8 @@ import { assertSignalName } from '../../terms/signal-name.ts'
 import type { SignalWaitOptions } from '../../api/task-context.ts'
 import { TimeoutError } from '../../api/errors.ts'
 import { Answer, refused } from '../pass/answer.ts'
-import { type Callee, checkKey, type Pass } from '../pass/pass.ts'
+import { checkKey, type Pass } from '../pass/pass.ts'
+import type { Callee } from '../pass/key-use.ts'
 import type { Scope } from '../pass/scope.ts'
 
 /** The caller of a wait: the pass, the scope, and the method of the context that was called. */
