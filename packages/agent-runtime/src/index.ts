@@ -115,7 +115,7 @@ export {
   type AgentProfile,
   defineAgent,
 } from './agents/define-agent.ts'
-export { type AgentView, toAgentView } from './agents/agent-view.ts'
+export { type AgentMetrics, type AgentSources, type AgentView, toAgentView } from './agents/agent-view.ts'
 export {
   type Agent,
   compose,

@@ -1,6 +1,13 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { type AgentState, defineAgent, defineTask, toAgentView, type TaskStatus } from '../../src/index.ts'
+import {
+  type AgentState,
+  defineAgent,
+  defineTask,
+  type RuntimeEvent,
+  toAgentView,
+  type TaskStatus,
+} from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
 import { gate, turns, virtualRuntime } from '../virtual-runtime.ts'
 
@@ -87,6 +94,12 @@ describe('the life of an agent', () => {
       taskId: 'one',
       agent: 'agent',
       state: 'pending',
+      currentJob: null,
+      credits: 0,
+      metrics: { stepsCompleted: 0 },
+      oversight: 'autonomous_escalation',
+      rejections: 0,
+      maxRetries: 3,
       stepsCompleted: 0,
       retries: 0,
     })
@@ -124,5 +137,96 @@ describe('the life of an agent', () => {
     const failing = await runtime.submit(task, null)
     await world.until(failing, 'failed')
     expect(await state(failing.taskId)).toBe('failed')
+  })
+
+  test('12.0 has each field of the paper’s record', async () => {
+    const agent = defineAgent(
+      {
+        name: 'writer',
+        capabilities: ['write'],
+        domain: ['text'],
+        input: z.object({ about: z.string() }),
+        output: z.string(),
+        mode: 'supervised',
+      },
+      async (ctx, { about }) => {
+        const lost = ctx.step('library', () => Promise.reject(new Error('closed')))
+        await lost.catch(() => undefined)
+        const notes = await ctx.step('notes', () => `notes about ${about}`)
+        await ctx.checkpoint({ notes })
+        await ctx.requestApproval('draft', `a draft of ${notes}`, { maxRetries: 2 })
+        await ctx.step('print', () => 'printed')
+        return 'done'
+      },
+    )
+    await using world = await createTestRuntime({ tasks: [agent.task] })
+    const { runtime } = world
+    const heard: RuntimeEvent[] = []
+    runtime.on('*', (event) => heard.push(event))
+    const receipt = await runtime.submit(agent.task, { about: 'bees' }, { taskId: 'one', cost: 5 })
+    const view = async (events: readonly RuntimeEvent[]) =>
+      toAgentView((await runtime.status(receipt)) as TaskStatus, {
+        profile: agent.profile,
+        events,
+        steps: await runtime.steps(receipt),
+        checkpoint: await runtime.checkpoint(receipt),
+      })
+    const decide = async (verdict: 'approve' | 'reject') => {
+      await world.until(receipt, 'waiting')
+      const {
+        approvals: [request],
+      } = await runtime.approvals.list({ task: receipt })
+      if (verdict === 'approve') await runtime.approvals.approve(String(request?.approvalId))
+      else await runtime.approvals.reject(String(request?.approvalId), { feedback: 'shorter' })
+    }
+    await decide('reject')
+    await world.until(receipt, 'waiting')
+    const struct = async () => {
+      const it = await view((await runtime.history(receipt)).events)
+      return {
+        id: it.taskId,
+        profile: it.profile,
+        started_at: it.startedAt !== undefined,
+        current_job: it.currentJob,
+        checkpoint_data: it.checkpointData,
+        state: it.state,
+        credits: it.credits,
+        oversight: it.oversight,
+        memo_store: it.memoStore,
+        retry_count: it.rejections,
+        max_retries: it.maxRetries,
+      }
+    }
+    expect(await struct()).toEqual({
+      id: 'one',
+      profile: agent.profile,
+      started_at: true,
+      current_job: { about: 'bees' },
+      checkpoint_data: 'a draft of notes about bees',
+      state: 'waiting_approval',
+      credits: 5,
+      oversight: 'supervised',
+      memo_store: { notes: 'notes about bees' },
+      retry_count: 1,
+      max_retries: 2,
+    })
+    await decide('approve')
+    await world.until(receipt, 'completed')
+    expect(await struct()).toMatchObject({ state: 'completed', retry_count: 0 })
+    // What was recorded before the rejection was done again after it.
+    const { metrics } = await view(heard)
+    expect(metrics).toMatchObject({ stepsCompleted: 3, errors: 2 })
+    expect(metrics.stepsCached).toBeGreaterThanOrEqual(1)
+    expect(metrics.totalExecutionMs).toBeGreaterThanOrEqual(0)
+  })
+
+  test('12.0 is refused with sources of another kind', async () => {
+    const task = defineTask({ type: 'agent', input: z.null() }, () => null)
+    await using world = await createTestRuntime({ tasks: [task] })
+    const receipt = await world.runtime.submit(task, null)
+    const status = (await world.runtime.status(receipt)) as TaskStatus
+    const view = toAgentView as (...given: unknown[]) => unknown
+    expect(() => view(status, { event: [] })).toThrow('did you mean events')
+    expect(() => view(status, { events: {} })).toThrow('a list of events, as runtime.history returns them')
   })
 })

@@ -878,8 +878,8 @@ export const exported: Readonly<Record<string, Door>> = {
     open: (_, options: never, composition: never) => defineComposition(options, composition),
   },
   toAgentView: {
-    given: [mostly(fc.constant(piece('echo', () => echo)))],
-    open: (_, agent: never) => toAgentView(agent),
+    given: [mostly(fc.constant(piece('echo', () => echo))), hostile],
+    open: (_, ...given: [never, never]) => toAgentView(...given),
   },
   typedTaskId: {
     given: [mostly(fc.constant(piece('echo', () => echo))), name],
