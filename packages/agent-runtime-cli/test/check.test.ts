@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRuntime, defineTask } from '@ku0/agent-runtime'
 import { expect, onTestFinished, test } from 'vitest'
@@ -104,4 +105,50 @@ test('check finds what is stuck, says why, and ends with 1', async () => {
   const { code, out } = await check(0)
   expect(code).toBe(1)
   expect(out).toMatch(/^1 problem\nWHAT .*\nno worker +nobodys .* no (live )?worker/)
+})
+
+test('config, workers and stats show the settings in force for all processes, and where this file or a process differs', async () => {
+  const folder = scratchFolder()
+  const store = join(folder, 'it.db')
+  writeFileSync(
+    join(folder, 'agent-runtime.config.ts'),
+    `export default { store: ${JSON.stringify(store)}, config: { queueDepthLimit: 800, maxClients: 7 } }`,
+  )
+  const none = await runIn({ folder }, 'config', '--in-force')
+  expect(none).toMatchObject({ code: 66, out: '' })
+  const nothing = defineTask({ type: 'nothing', input: z.null() }, () => null)
+  await using worker = await createRuntime({
+    ...quiet(store),
+    tasks: [nothing],
+    config: { queueDepthLimit: 800, maxClients: 9, retention: { completed: { count: 5 } } },
+  })
+  expect(worker.info.kind).toBe('sqlite')
+  const { out } = await runIn({ folder }, 'config', '--in-force')
+  expect(out).toMatch(new RegExp(`\nin force for all processes since .*, from process ${process.pid} on `))
+  expect(out).toMatch(/\nSETTING OF THE STORE +IN FORCE +IN THIS FILE\n/)
+  expect(out).toMatch(/\nqueueDepthLimit +800\n/)
+  expect(out).toMatch(/\nmaxClients +9 +7\n/)
+  expect(out).toMatch(/\nretention +\{.*\} +not set\n/)
+  expect(JSON.parse((await runIn({ folder }, 'config', '--in-force', '--json')).out)).toMatchObject({
+    inForce: {
+      settings: { maxClients: 9 },
+      processes: [{ pid: process.pid }],
+      differences: [{ setting: 'retention' }, { setting: 'maxClients', here: '7', there: '9' }],
+    },
+  })
+  const said = 'this configuration file differs: maxClients is 9 in force, and 7 here'
+  for (const command of ['workers', 'stats']) {
+    const found = await runIn({ folder }, command)
+    expect({ command, code: found.code, said: found.out.includes(said) }).toEqual({
+      command,
+      code: 0,
+      said: true,
+    })
+  }
+  expect((await runIn({ folder }, 'stats')).out).toContain(`those of process ${process.pid} on `)
+  await using other = await createRuntime({ ...quiet(store), tasks: [], config: { queueDepthLimit: 900 } })
+  expect(other.info.kind).toBe('sqlite')
+  expect((await runIn({}, 'workers', '--store', store)).out).toContain(
+    `queueDepthLimit is 900 in force, and 800 for process ${process.pid} on`,
+  )
 })

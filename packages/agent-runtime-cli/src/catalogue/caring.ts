@@ -147,8 +147,18 @@ the tasks go on in PostgreSQL.`,
   {
     name: 'config',
     about: 'show every setting and where it came from',
-    options: [...onTasks, ...onServer],
-    examples: [['agent-runtime config', 'flag, environment, file or default, for each']],
+    options: [
+      {
+        flags: '--in-force',
+        about: 'ask the store, too: the settings in force for all processes, and where this file differs',
+      },
+      ...onTasks,
+      ...onServer,
+    ],
+    examples: [
+      ['agent-runtime config', 'flag, environment, file or default, for each'],
+      ['agent-runtime config --in-force', 'and what all processes on the store go by'],
+    ],
     load: () => import('../commands/config.ts'),
   },
   {

@@ -2,6 +2,7 @@ import { type Series, type SeriesFilter, settingsAmong, type StoreStats } from '
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import type { Line } from '../screen/printer.ts'
+import { inForceFor, processesText, unlikeLines } from '../screen/in-force.ts'
 import { show } from '../screen/repeat.ts'
 import { pairs, table } from '../screen/table.ts'
 import { pausedText } from '../screen/paused.ts'
@@ -9,7 +10,8 @@ import { ago, count, many } from '../screen/words.ts'
 
 export const run: Run = async (call) => {
   const { print, system } = call
-  await using client = await connect(await call.settings())
+  const read = await call.settings()
+  await using client = await connect(read)
   let before: { readonly at: number; readonly completed: number; readonly submitted: number } | undefined
   const since = call.options['since'] as number | undefined
   return await show(call, async (isWatching) => {
@@ -21,7 +23,9 @@ export const run: Run = async (call) => {
     }
     const stats = await client.stats()
     const { depth, delayed, running, waiting, totals, quotas, paused, configurations = [] } = stats
-    const unlike = settingsAmong(configurations).length
+    const found = await inForceFor(configurations, read.config)
+    const unlike = unlikeLines(configurations, found)
+    const differing = settingsAmong(configurations).length
     const at = system.now()
     const rate = (name: 'completed' | 'submitted') =>
       before === undefined || at <= before.at
@@ -36,12 +40,15 @@ export const run: Run = async (call) => {
         ['paused', paused.length === 0 ? undefined : { text: pausedText(paused, at), style: 'yellow' }],
         [
           'settings',
-          unlike === 0
+          found === undefined
             ? undefined
-            : {
-                text: `${many(unlike, 'setting')} in which processes differ; agent-runtime check names them`,
-                style: 'yellow',
-              },
+            : `those of ${processesText(found)} are in force; agent-runtime config --in-force shows them`,
+        ],
+        [
+          '',
+          differing === 0
+            ? undefined
+            : { text: `${many(differing, 'setting')} in which processes differ`, style: 'yellow' },
         ],
         ['delayed', count(delayed)],
         ['running', count(running)],
@@ -67,6 +74,7 @@ export const run: Run = async (call) => {
               quotas.map((quota) => quotaRow(quota, at)),
             ),
           ]),
+      ...(unlike.length === 0 ? [] : ['', ...unlike]),
     ]
     if (isWatching) print.screen(stats, lines)
     else print.answer(stats, lines)

@@ -1,15 +1,20 @@
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
+import { unlikeLines, inForceFor } from '../screen/in-force.ts'
 import { show } from '../screen/repeat.ts'
 import { table } from '../screen/table.ts'
 import { ago } from '../screen/words.ts'
 
 export const run: Run = async (call) => {
   const { print, system } = call
-  await using client = await connect(await call.settings())
+  const read = await call.settings()
+  await using client = await connect(read)
   return await show(call, async (isWatching) => {
     const workers = await client.workers()
-    const lines = () =>
+    const { configurations = [] } = await client.stats()
+    const unlike = unlikeLines(configurations, await inForceFor(configurations, read.config))
+    const lines = () => [...rows(), ...(unlike.length === 0 ? [] : ['', ...unlike])]
+    const rows = () =>
       workers.length === 0
         ? ['no worker is registered; start one with agent-runtime worker']
         : table(
