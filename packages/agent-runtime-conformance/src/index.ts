@@ -20,9 +20,10 @@ export type {
   ModelSubmission,
   ModelTask,
   ModelWorker,
+  ModelClient,
 } from './model/records.ts'
 export { BUDGET_ERROR, lineOf } from './model/budgets.ts'
-export { increment, type ModelClient, newModelClient, settleCharge } from './model/shares.ts'
+export { increment, newModelClient, settleCharge } from './model/shares.ts'
 export { doubtsOf, inOrder, pendingApprovals, rejectionsSinceApproval, startsOf } from './model/waits.ts'
 export { BLOCK_MS, ReferenceModel } from './model/reference-model.ts'
 export {

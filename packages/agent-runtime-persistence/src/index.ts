@@ -1,6 +1,7 @@
 /** @module @ku0/agent-runtime-persistence */
 
-export { openStore, type OpenStoreOptions } from './open-store.ts'
+export { openStore } from './open-store.ts'
+export type { OpenStoreOptions } from './open-store-options.ts'
 export { assertStoreUrl, parseStoreUrl } from './store-url.ts'
 export { assertNodeSupported } from './node-version.ts'
 export { backupStore, importStore, inspectStore, probeServer, verifyStore } from './care/maintenance.ts'

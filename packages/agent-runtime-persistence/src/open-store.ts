@@ -1,8 +1,6 @@
 import {
   assertOptions,
-  type Environment,
   type ExecutionConfig,
-  type ExecutionConfigInput,
   type ExecutionStore,
   flagRule,
   invalid,
@@ -13,49 +11,15 @@ import {
 } from '@ku0/agent-runtime-core'
 import { assertClockSinceBoot } from './clock-since-boot.ts'
 import { assertNodeSupported } from './node-version.ts'
-import type { Durability } from './durability.ts'
 import type { StoreFront } from './line/front.ts'
 import { passLines, withLines } from './line/store-lines.ts'
 import { openThreadStore } from './line/store-thread.ts'
 import { isRemoteUrl } from './remote/url.ts'
 import { isPostgresUrl, parsePostgresUrl } from './postgres/url.ts'
 import { parseStoreUrl } from './store-url.ts'
-import { stanceOf, type SettingsMode } from './stance.ts'
+import { stanceOf } from './stance.ts'
 import { chainDigest, systemClocks, systemEnvironment, systemIdentity } from './system.ts'
-
-export interface OpenStoreOptions {
-  /** Track AA's settings and the rest; each has a default. */
-  readonly config?: ExecutionConfigInput | undefined
-  /** `full` (default): an acknowledged write survives a power loss on storage that honours fsync. `normal`: a crash of the process only. */
-  readonly durability?: Durability | undefined
-  /**
-   * Open a store although commits are missing that were acknowledged (`store_data_loss`), and go on with what is there; false by
-   * default. The store keeps a record of it. Source: `docs/operating.md`, Lost commits.
-   */
-  readonly acceptLoss?: boolean | undefined
-  /** In its own thread (default), or in the caller's: then an fsync blocks the event loop. */
-  readonly thread?: boolean | undefined
-  /**
-   * Look at each call before the store gets it (default). Without it a call that is not what the port says may stop the store:
-   * for programs whose calls are made by code alone, as the runtime's are, and which are many.
-   */
-  readonly checked?: boolean | undefined
-  /**
-   * Whether remote workers may use this store over lines, which a server gives them (`docs/remote-workers.md`). False by default; a store that is
-   * itself remote has none.
-   */
-  readonly lines?: boolean | undefined
-  /** The token for a remote store, `https://HOST`, with the scope `work`. */
-  readonly token?: string | undefined
-  /**
-   * `stated` (default): the settings of the store that `config` names hold for all processes, as those that came last; without any, those of others are
-   * taken. `followed`: those of others are taken, and its own hold where nobody states any. `own`: its own hold for this process alone, and nobody else
-   * learns of them. Source: `docs/semantics.md 8.12`.
-   */
-  readonly settings?: SettingsMode | undefined
-  /** Time, chance and ids from outside, for tests; the store then runs in the caller's thread. */
-  readonly environment?: Environment | undefined
-}
+import { type OpenStoreOptions } from './open-store-options.ts'
 
 /**
  * Opens a store: `sqlite:PATH` (made when missing, its folder must exist), `sqlite::memory:`, or

@@ -6,9 +6,9 @@ import {
   type LeaseState,
 } from '@ku0/agent-runtime-core'
 import { asChild, closeChildren, sendBackChildren } from './children.ts'
-import { giveBack, type ModelQuota } from './quotas.ts'
-import type { ModelShares } from './shares.ts'
+import { giveBack } from './quotas.ts'
 import type {
+  ModelQuota,
   ModelLease,
   ModelRequest,
   ModelSignal,
@@ -17,6 +17,7 @@ import type {
   ModelWait,
   OverWait,
 } from './records.ts'
+import type { ModelShares } from './shares.ts'
 import { inOrder, refusal, sendBack, sendsBack, valueOf } from './waits.ts'
 
 // How the reference model moves a task from state to state, and who hears of it. Source: `docs/semantics.md 1.1`.

@@ -8,16 +8,9 @@ import {
   isFinal,
 } from '@ku0/agent-runtime-core'
 import type { ModelTask } from './records.ts'
+import { type ModelQuota } from './records.ts'
 
 // The reference model's quotas: what a window holds is the sum of what its tasks have on their accounts. Source: `docs/semantics.md 2.6, 2.8`.
-
-/** A limit that a task comes under, and what it has put on that account. */
-export interface ModelQuota {
-  readonly key: string
-  readonly limit: QuotaLimit
-  readonly windowMs: number
-  readonly entries: { readonly at: number; readonly tasks: number; readonly tokens: number }[]
-}
 
 /** The limits of a task that names all this. */
 export function quotasFor(names: QuotaNames, config: QuotaConfig | undefined): ModelQuota[] {

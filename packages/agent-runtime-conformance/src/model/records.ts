@@ -13,8 +13,8 @@ import type {
   WaitOutcome,
   SharesConfig,
 } from '@ku0/agent-runtime-core'
-import type { ModelQuota } from './quotas.ts'
-import type { ModelAccount, ModelShares } from './shares.ts'
+import { type QuotaLimit } from '@ku0/agent-runtime-core'
+import { type ClientTier } from '@ku0/agent-runtime-core'
 
 // What the reference model keeps, and what it is told and answers.
 
@@ -59,7 +59,7 @@ export interface ModelTask {
   budget: ModelBudget | undefined
   readonly account: ModelAccount
   /** The shares that this account is of, where there are any. */
-  readonly shares: ModelShares | undefined
+  readonly shares: SharesOfTask | undefined
   /** Steps that were recorded, those that a rejection made void among them. */
   recorded: number
   /** Steps by key: the result, and the seq of its event. Void ones are left out. */
@@ -299,3 +299,42 @@ export type ModelSettlement =
     }
   | { readonly as: 'retry'; readonly value: string; readonly delayMs: number }
   | { readonly as: 'rate_limited'; readonly value: string; readonly delayMs: number }
+
+/** A limit that a task comes under, and what it has put on that account. */
+export interface ModelQuota {
+  readonly key: string
+  readonly limit: QuotaLimit
+  readonly windowMs: number
+  readonly entries: { readonly at: number; readonly tasks: number; readonly tokens: number }[]
+}
+
+/** Times, credits and costs in millionths. */
+export interface ModelClient {
+  readonly name: string
+  credits: number
+  tier: ClientTier
+  time: number
+  /** Where it last began: no refund takes it below. */
+  floor: number
+  spent: number
+  /** With a ledger: the estimates of its tasks that have started and are not over. */
+  reserved: number
+}
+
+/** The part of a task in its client's account. Costs in millionths. */
+interface ModelAccount {
+  readonly client: string
+  readonly cost: number
+  used: number
+  /** The time that its start added. */
+  charge: number | undefined
+  /** The time that it has its place by where places are fixed when tasks are queued. */
+  place: number | undefined
+  queuedAt: number
+}
+
+/** The shares that a task's cost is on, as far as the task moves them. */
+interface SharesOfTask {
+  arrive(task: ModelTask, queuedAt: number): void
+  settle(task: ModelTask): void
+}

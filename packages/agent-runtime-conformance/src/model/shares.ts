@@ -1,32 +1,8 @@
 import { laneRank, type ClientTier, clientTiers, type SharesConfig } from '@ku0/agent-runtime-core'
 import type { ModelTask } from './records.ts'
+import { type ModelClient } from './records.ts'
 
 // The reference model's shares, where no quota holds anybody back: virtual times by their definition. Source: `docs/semantics.md 11`, C5.
-
-/** Times, credits and costs in millionths. */
-export interface ModelClient {
-  readonly name: string
-  credits: number
-  tier: ClientTier
-  time: number
-  /** Where it last began: no refund takes it below. */
-  floor: number
-  spent: number
-  /** With a ledger: the estimates of its tasks that have started and are not over. */
-  reserved: number
-}
-
-/** The part of a task in its client's account. Costs in millionths. */
-export interface ModelAccount {
-  readonly client: string
-  readonly cost: number
-  used: number
-  /** The time that its start added. */
-  charge: number | undefined
-  /** The time that it has its place by where places are fixed when tasks are queued. */
-  place: number | undefined
-  queuedAt: number
-}
 
 export class ModelShares {
   readonly clients = new Map<string, ModelClient>()

@@ -1,16 +1,7 @@
-import {
-  StoreError,
-  type Environment,
-  type ExecutionConfig,
-  type Interest,
-  type Read,
-  type StoreInfo,
-  type Write,
-} from '@ku0/agent-runtime-core'
+import { StoreError, type Interest, type Read, type StoreInfo, type Write } from '@ku0/agent-runtime-core'
 import type { Surroundings } from '@ku0/agent-runtime-core/transition'
 import { Cache } from './cache.ts'
 import type { Call } from './call.ts'
-import type { GivenStance } from '../stance.ts'
 import type { Database } from './database.ts'
 import { Due } from './due.ts'
 import type { Credit, Flushed } from './flush.ts'
@@ -24,15 +15,7 @@ import { SentFlushes, type SentFlush } from './sent-flushes.ts'
 import { got, type Steps } from './steps.ts'
 import { transact } from './transaction.ts'
 import { TurnDraft, type Turn } from './turn.ts'
-
-export interface EngineSetting extends GivenStance {
-  readonly config: ExecutionConfig
-  readonly environment: Environment
-  /** sha256 of a digest followed by a text. */
-  readonly chain: Surroundings['chain']
-  /** Ms since the process's event loop last showed life; renewal stops when that exceeds `maxStallMs`. */
-  readonly stalledMs: () => number
-}
+import { type EngineSetting } from './engine-setting.ts'
 
 /** A lock held by another process is tried for this long before the waiting calls are told `store_busy`. */
 const busyPatienceMs = 10_000

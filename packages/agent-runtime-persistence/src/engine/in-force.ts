@@ -6,7 +6,7 @@ import {
   withSettings,
 } from '@ku0/agent-runtime-core'
 import type { Database } from './database.ts'
-import type { EngineSetting } from './engine.ts'
+import type { EngineSetting } from './engine-setting.ts'
 import { got, type Steps } from './steps.ts'
 
 /** The configuration by which an engine decides: that of its process, with the settings of the store that are in force for all. */

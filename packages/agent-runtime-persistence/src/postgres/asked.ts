@@ -1,6 +1,7 @@
 import type { Queries, Query } from '../views/queries.ts'
 import type { Found, Statement } from './batch.ts'
-import { arrayParameter, parameter, type ParameterType } from './parameters.ts'
+import { arrayParameter, parameter } from './parameters.ts'
+import type { ParameterType } from './parameter-type.ts'
 import type { Session } from './session.ts'
 import { single, together, translated } from './translate.ts'
 import { schemaTypeOf } from './values.ts'

@@ -1,7 +1,5 @@
 import { storable } from './values.ts'
-
-/** The type of a column, or of what a statement is given. */
-export type ParameterType = 'bigint' | 'double precision' | 'text' | 'bytea'
+import { type ParameterType } from './parameter-type.ts'
 
 const oids: { readonly [T in ParameterType]: number } = {
   bigint: 20,

@@ -1,5 +1,6 @@
 import type { Environment, ExecutionConfig } from '@ku0/agent-runtime-core'
-import { Engine, type EngineSetting } from '../engine/engine.ts'
+import { Engine } from '../engine/engine.ts'
+import type { EngineSetting } from '../engine/engine-setting.ts'
 import { AsyncLine } from '../line/async-line.ts'
 import type { Turn } from '../engine/turn.ts'
 import type { ProcessIdentity } from '../process-identity.ts'

@@ -1,4 +1,4 @@
-import type { ParameterType } from './parameters.ts'
+import type { ParameterType } from './parameter-type.ts'
 
 /** The type under which a value crosses to PostgreSQL: numbers are whole, but for those of evaluations and circuits. */
 export function schemaTypeOf(value: unknown): ParameterType {

@@ -1,5 +1,5 @@
 import { invalid, type Environment } from '@ku0/agent-runtime-core'
-import type { OpenStoreOptions } from '../open-store.ts'
+import type { OpenStoreOptions } from '../open-store-options.ts'
 import { StoreFront } from '../line/front.ts'
 import { systemEnvironment } from '../system.ts'
 import { dialServer } from './dial-server.ts'

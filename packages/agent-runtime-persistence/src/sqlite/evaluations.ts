@@ -16,7 +16,6 @@ import {
 } from '@ku0/agent-runtime-core/transition'
 import type { Queries } from '../views/queries.ts'
 import type { Statements } from './statements.ts'
-import type { StoredTables } from './stored-tables.ts'
 import { insertInto, putInto } from './put.ts'
 
 const reputationColumns = 'agent, reputation, evaluations, average, latest, last_at'
@@ -75,7 +74,7 @@ export function prepareEvaluationApply(db: Statements) {
 }
 
 /** Answers what is asked of agents. */
-export function prepareEvaluationReads(db: Queries, { load }: StoredTables) {
+export function prepareEvaluationReads(db: Queries, load: ReturnType<typeof prepareEvaluationLoad>) {
   const page = rows(
     db,
     `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0`,
@@ -94,7 +93,7 @@ export function prepareEvaluationReads(db: Queries, { load }: StoredTables) {
       const { before = Number.MAX_SAFE_INTEGER, limit } = query
       return page.all(agentId, before, most(limit)).map((row) => evaluationRecordOf(evaluationOf(row)))
     }
-    const row = load.evaluations.reputation(agentId)
+    const row = load.reputation(agentId)
     if (row === undefined) return undefined
     if (query.kind === 'reputation') return reputationRecordOf(row)
     return nearestTo(row.average, records(others.iterate(agentId)), query.weights, most(query.limit))

@@ -1,14 +1,8 @@
-import { entryKinds, type EntryKind, type LedgerEntry, type Read } from '@ku0/agent-runtime-core'
-import {
-  type EntryRow,
-  type FoldedRow,
-  ledgerEntryOf,
-  type WorkingSet,
-} from '@ku0/agent-runtime-core/transition'
+import { entryKinds, type EntryKind } from '@ku0/agent-runtime-core'
+import { type EntryRow, type FoldedRow, type WorkingSet } from '@ku0/agent-runtime-core/transition'
 import type { Queries } from '../views/queries.ts'
 import { listed, type RowOf } from './columns.ts'
 import type { Statements } from './statements.ts'
-import type { StoredTables } from './stored-tables.ts'
 import { insertInto, putInto } from './put.ts'
 
 /** What a flush reads of ledgers, and what checks read. */
@@ -74,15 +68,6 @@ export function valuesOf(row: EntryRow) {
     key,
     note,
   ] as const
-}
-
-/** Answers what is asked of ledgers. */
-export function prepareLedgerReads({ load, ids }: StoredTables) {
-  const nameOf = (task: number) => load.task(task)?.explicitId ?? null
-  return ({ name, after = 0, limit = 100 }: Read<'ledger'>): readonly LedgerEntry[] =>
-    load.ledger
-      .page(name, after, Math.min(1000, Math.max(1, limit)))
-      .map((row) => ledgerEntryOf(row, ids, nameOf))
 }
 
 function entryOf(row: RowOf<'ledger'>): EntryRow {

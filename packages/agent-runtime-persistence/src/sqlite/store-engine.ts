@@ -7,7 +7,8 @@ import {
   type Write,
 } from '@ku0/agent-runtime-core'
 import { dataLossError, findDataLoss, type FoundLoss, recordLoss } from '../care/data-loss.ts'
-import { Engine, type EngineSetting } from '../engine/engine.ts'
+import { Engine } from '../engine/engine.ts'
+import type { EngineSetting } from '../engine/engine-setting.ts'
 import type { LineCall } from '../engine/line-answers.ts'
 import { runNow } from '../engine/steps.ts'
 import type { Turn } from '../engine/turn.ts'

@@ -12,7 +12,7 @@ import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
 import { prepareBudgets } from './budgets.ts'
 import { prepareEvaluationReads } from '../sqlite/evaluations.ts'
-import { prepareLedgerReads } from '../sqlite/ledger.ts'
+import { prepareLedgerReads } from './ledger.ts'
 import { memoTypes, noMemos, prepareMemos } from './memos.ts'
 import { preparePipelines } from './pipelines.ts'
 import { prepareRoutes } from './routes.ts'
@@ -36,7 +36,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   )
 
   const approvals = prepareApprovals(db, tables, context.now)
-  const evaluations = prepareEvaluationReads(db, tables)
+  const evaluations = prepareEvaluationReads(db, tables.load.evaluations)
   const ledger = prepareLedgerReads(tables)
   const budgets = prepareBudgets(tables, context.now)
   const { find, nameOf, recordOf, leasesOf, page, idPage } = prepareTaskRecords(context, budgets)

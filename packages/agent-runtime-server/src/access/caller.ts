@@ -1,4 +1,4 @@
-import type { Scope } from './tokens.ts'
+import type { Scope } from './token-options.ts'
 
 /** The caller of a request. */
 export interface Caller {

@@ -1,5 +1,5 @@
 import type { AccessTokenRecord, Clock } from '@ku0/agent-runtime-core'
-import type { TokenOptions } from './tokens.ts'
+import type { TokenOptions } from './token-options.ts'
 
 /**
  * The tokens of a store as a server knows them. It looks into the store once a second at most, when a request comes, and the request waits for

@@ -1,5 +1,5 @@
 import type { ReadKind, Write, WriteKind } from '@ku0/agent-runtime-core'
-import type { Scope } from '../access/tokens.ts'
+import type { Scope } from '../access/token-options.ts'
 
 /**
  * The rights that a write over a line needs. `lease`: the scope `work`, and a lease of the same process. `worker`: the scope `work`, and workers of the same

@@ -1,6 +1,6 @@
 import type { z } from '../wire/zod.ts'
 import type { Caller } from '../access/caller.ts'
-import type { Scope } from '../access/tokens.ts'
+import type { Scope } from '../access/token-options.ts'
 import type { Serving } from '../serving.ts'
 import type { Incoming, Reply } from '../wire/messages.ts'
 

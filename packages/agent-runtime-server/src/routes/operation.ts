@@ -1,7 +1,7 @@
 import { z } from '../wire/zod.ts'
 import { lanes, RuntimeError } from '@ku0/agent-runtime-core'
 import { allows } from '../access/caller.ts'
-import { scopes } from '../access/tokens.ts'
+import { scopes } from '../access/token-options.ts'
 import { problemOf } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
 import { CursorText, LimitText, wholeText, WorkerPath } from '../wire/parameters.ts'
