@@ -54,6 +54,7 @@ const looks = [
   'prune --completed 1d',
   'retry --state failed',
   'cancel --type nobody',
+  'cancel --state queued',
   'pause --type nobody',
   'resume --type nobody',
   'signal TASK go 1',

@@ -47,11 +47,19 @@ export function cancellation({ rule, timed, expect }: Suite): void {
     const taskIds = [running.taskId, queued]
     const { taskIds: selected, start } = await scene.read({ kind: 'taskIds', filter: { states: ['queued'] } })
     expect(selected).toEqual([queued])
+    expect(await scene.read({ kind: 'taskCount', filter: { states: ['queued'] } })).toEqual({
+      count: 1,
+      start,
+    })
+    expect(await scene.read({ kind: 'taskCount', filter: { limit: 1 } })).toMatchObject({ count: 2 })
+    expect(await scene.read({ kind: 'taskCount', filter: { parent: queued } })).toMatchObject({ count: 0 })
+    expect(await scene.read({ kind: 'taskCount', filter: { parent: 'nobody' } })).toEqual({ count: 0, start })
     expect(await scene.write({ kind: 'cancelMany', taskIds, states: ['queued'] })).toEqual({ canceled: 1 })
     expect(await scene.state(running.taskId)).toBe('running')
     const later = await scene.accepted()
     const again = await scene.read({ kind: 'taskIds', filter: { cursor: start } })
     expect(again.taskIds).toEqual([queued, running.taskId])
+    expect(await scene.read({ kind: 'taskCount', filter: { cursor: start } })).toMatchObject({ count: 2 })
     expect(await scene.state(later)).toBe('queued')
   })
 

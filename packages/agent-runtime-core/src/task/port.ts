@@ -79,4 +79,9 @@ export interface TaskReads {
     fields: { readonly filter: TaskFilter }
     answer: { readonly taskIds: readonly string[]; readonly start: number; readonly cursor?: number }
   }
+  /** Number of tasks of one slice, whatever the limit is. The slices that follow, by `cursor`, have the rest. `start` as of `taskIds`. */
+  taskCount: {
+    fields: { readonly filter: TaskFilter }
+    answer: { readonly count: number; readonly start: number; readonly cursor?: number }
+  }
 }

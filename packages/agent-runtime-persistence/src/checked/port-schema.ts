@@ -492,6 +492,7 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
   task: { taskId },
   tasks: { filter },
   taskIds: { filter },
+  taskCount: { filter },
   events: { taskId, after: whole, limit: page },
   steps: { taskId },
   checkpoint: { taskId },

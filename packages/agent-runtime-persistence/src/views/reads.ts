@@ -39,7 +39,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const evaluations = prepareEvaluationReads(db, tables.load.evaluations)
   const ledger = prepareLedgerReads(tables)
   const budgets = prepareBudgets(tables, context.now)
-  const { find, nameOf, recordOf, leasesOf, page, idPage } = prepareTaskRecords(context, budgets)
+  const { find, nameOf, recordOf, leasesOf, page, idPage, countSlice } = prepareTaskRecords(context, budgets)
   const { workers, stats, schedules, clients } = prepareStoreRecords(context)
   const queueView = prepareQueueView(context, workers)
   const explain = prepareExplain(context, queueView, (row) => budgets.askingAbove(row))
@@ -60,6 +60,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return page(query.filter)
       case 'taskIds':
         return idPage(query.filter)
+      case 'taskCount':
+        return countSlice(query.filter)
       case 'events': {
         const row = find(query.taskId)
         return row === undefined

@@ -7,17 +7,35 @@ interface Condition {
   readonly values: readonly unknown[]
 }
 
-/** The query behind a page of tasks, newest first, among those from `from` up to before `end`. */
-export function compileTaskPage(
-  filter: TaskFilter,
-  {
-    from,
-    end,
-    parent,
-  }: { readonly from: number; readonly end: number; readonly parent?: number | undefined },
-  limit: number,
-): { sql: string; parameters: readonly unknown[] } {
-  const conditions: readonly Condition[] = [
+/** The tasks from `from` up to before `end`; only the children of `parent`, if it is given. */
+interface Range {
+  readonly from: number
+  readonly end: number
+  readonly parent?: number | undefined
+}
+
+interface Compiled {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+}
+
+/** The query behind a page of tasks, newest first. */
+export function compileTaskPage(filter: TaskFilter, range: Range, limit: number): Compiled {
+  const { text, values } = selection(filter, range)
+  return {
+    sql: `SELECT ${listed('task', 'task.')} FROM task WHERE ${text} ORDER BY task.id DESC LIMIT ? + 0`,
+    parameters: [...values, limit],
+  }
+}
+
+/** The query behind their number: it makes no row of any of them. */
+export function compileTaskCount(filter: TaskFilter, range: Range): Compiled {
+  const { text, values } = selection(filter, range)
+  return { sql: `SELECT count(*) FROM task WHERE ${text}`, parameters: values }
+}
+
+function selection(filter: TaskFilter, { from, end, parent }: Range): Condition {
+  return all([
     { text: 'task.id >= ? AND task.id < ?', values: [from, end] },
     listCondition(
       'task.state',
@@ -26,12 +44,7 @@ export function compileTaskPage(
     ...(parent === undefined ? [] : [{ text: 'task.parent = ?', values: [parent] }]),
     ...streamConditions(filter),
     ...submissionConditions(filter),
-  ]
-  const where = conditions.map(({ text }) => text).join(' AND ')
-  return {
-    sql: `SELECT ${listed('task', 'task.')} FROM task WHERE ${where} ORDER BY task.id DESC LIMIT ? + 0`,
-    parameters: [...conditions.flatMap(({ values }) => values), limit],
-  }
+  ])
 }
 
 /** A task's type and lane are those of its stream. A rejected task never queued and has no stream: its event says what it was. */

@@ -14,7 +14,7 @@ import { CALLER, type LeaseRow, type TaskRow } from '@ku0/agent-runtime-core/tra
 import type { RowOf } from '../sqlite/columns.ts'
 import { taskOf } from '../sqlite/load.ts'
 import { openWaitOf } from './memos.ts'
-import { compileTaskPage } from './task-page.ts'
+import { compileTaskCount, compileTaskPage } from './task-page.ts'
 import { DamagedRow, storedObject } from '../sqlite/stored.ts'
 import type { prepareBudgets } from './budgets.ts'
 import type { ReadContext } from './read-context.ts'
@@ -42,7 +42,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
   const newestTask = db.prepare<[], number | null>('SELECT max(id) FROM task').pluck()
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
 
-  return { find, nameOf, recordOf, leasesOf, page, idPage }
+  return { find, nameOf, recordOf, leasesOf, page, idPage, countSlice }
 
   function find(taskId: string): TaskRow | undefined {
     const guess = ids.taskNumber(taskId)
@@ -246,17 +246,30 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     return { taskIds: rows.map(nameOf), start, ...(next === undefined ? {} : { cursor: next }) }
   }
 
+  function countSlice(filter: TaskFilter): Reads['taskCount']['answer'] {
+    const whole = rangeOf(filter)
+    const { end: start } = whole
+    if (whole.isEmpty) return { count: 0, start }
+    // A count without a limit looks at every row of its range.
+    const from = whole.parent === undefined ? Math.max(whole.from, start - maxScanned) : whole.from
+    const range = { ...whole, from }
+    const { sql, parameters } = compileTaskCount(filter, range)
+    const count = Number(
+      db
+        .prepare(sql)
+        .pluck()
+        .get(...parameters),
+    )
+    return { count, start, ...(from > 1 ? { cursor: from } : {}) }
+  }
+
   /** `from`: where the next slice begins, if this one holds all that it looked at. */
   function slice(filter: TaskFilter) {
     const limit = Math.min(1000, Math.max(1, filter.limit ?? 100))
-    const parent = filter.parent === undefined ? undefined : find(filter.parent)
-    const start = filter.cursor ?? (newestTask.get() ?? 0) + 1
-    if (filter.parent !== undefined && parent === undefined)
-      return { rows: [], start, from: undefined, isWhole: true }
-    const { cursor: _, limit: __, parent: ___, ...selects } = filter
-    const isFiltered = !parent && Object.values(selects).some((it) => it !== undefined)
-    const from = isFiltered ? Math.max(1, start - maxScanned) : 1
-    const { sql, parameters } = compileTaskPage(filter, { from, end: start, parent: parent?.id }, limit + 1)
+    const range = rangeOf(filter)
+    const { end: start, from } = range
+    if (range.isEmpty) return { rows: [], start, from: undefined, isWhole: true }
+    const { sql, parameters } = compileTaskPage(filter, range, limit + 1)
     const found = (
       db
         .prepare(sql)
@@ -269,6 +282,17 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
       from: from > 1 ? from : undefined,
       isWhole: found.length <= limit,
     }
+  }
+
+  /** The tasks that one slice looks at. `isEmpty`: there is no such parent. */
+  function rangeOf(filter: TaskFilter) {
+    const parent = filter.parent === undefined ? undefined : find(filter.parent)
+    const end = filter.cursor ?? (newestTask.get() ?? 0) + 1
+    const { cursor: _, limit: __, parent: ___, ...selects } = filter
+    const isFiltered = !parent && Object.values(selects).some((it) => it !== undefined)
+    const from = isFiltered ? Math.max(1, end - maxScanned) : 1
+    const isEmpty = filter.parent !== undefined && parent === undefined
+    return { from, end, parent: parent?.id, isEmpty }
   }
 }
 

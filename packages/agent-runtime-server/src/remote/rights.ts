@@ -86,6 +86,7 @@ export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read' | 'ad
   supervisors: 'read',
   tasks: 'read',
   taskIds: 'read',
+  taskCount: 'read',
   budgets: 'read',
   clients: 'read',
   ledger: 'read',

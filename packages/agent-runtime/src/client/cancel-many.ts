@@ -6,6 +6,7 @@ import {
   type TaskFilter,
 } from '@ku0/agent-runtime-core'
 import type { CancelFilter, CanceledMany, CancelManyOptions } from '../api/client.ts'
+import { countTasks } from './list-tasks.ts'
 import { cancelFilterRules, cancelManyRules } from '../terms/arguments.ts'
 
 /** Number of tasks that one commit cancels: with their events they take some 10 ms of the store's time. */
@@ -36,12 +37,9 @@ export async function cancelMany(
   const filter = { ...given, states: given.states ?? open }
   let start: number | undefined
   if (expect !== undefined) {
-    let found = 0
-    for await (const ids of pages(store, filter)) {
-      found += ids.taskIds.length
-      start ??= ids.start
-    }
-    if (found !== expect) return { found, canceled: 0, refused: true }
+    const counted = await countTasks((it) => store.read({ kind: 'taskCount', filter: it }), filter)
+    ;({ start } = counted)
+    if (counted.count !== expect) return { found: counted.count, canceled: 0, refused: true }
   }
   let [found, canceled] = [0, 0]
   for await (const { taskIds } of pages(store, filter, start)) {

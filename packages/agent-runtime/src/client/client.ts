@@ -369,7 +369,8 @@ export class StoreClient implements Client {
 
   async count(filter: Omit<ListFilter, 'limit' | 'cursor'> = {}): Promise<number> {
     this.lifetime.assertOpen()
-    return countTasks((given) => this.read('taskIds', { filter: given }), filterOf(filter))
+    const { count } = await countTasks((given) => this.read('taskCount', { filter: given }), filterOf(filter))
+    return count
   }
 
   async history(

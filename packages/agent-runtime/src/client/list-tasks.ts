@@ -17,19 +17,19 @@ export async function listTasks(
   return { ...page, tasks: page.tasks.map((task) => toStatus(task, values)) }
 }
 
-/** How many tasks a filter selects, counted page by page. */
+/**
+ * Number of tasks that a filter selects, counted slice by slice, and the place where that began: a read of the filter with it as the cursor
+ * leaves out tasks that were submitted since.
+ */
 export async function countTasks(
-  read: (filter: TaskFilter) => Promise<Reads['taskIds']['answer']>,
+  read: (filter: TaskFilter) => Promise<Reads['taskCount']['answer']>,
   filter: TaskFilter,
-): Promise<number> {
-  let count = 0
-  let page = await read({ ...filter, limit: COUNTED_AT_ONCE })
-  count += page.taskIds.length
-  while (page.cursor !== undefined) {
-    page = await read({ ...filter, limit: COUNTED_AT_ONCE, cursor: page.cursor })
-    count += page.taskIds.length
+): Promise<{ readonly count: number; readonly start: number }> {
+  let { count, start, cursor } = await read(filter)
+  while (cursor !== undefined) {
+    const slice = await read({ ...filter, cursor })
+    count += slice.count
+    ;({ cursor } = slice)
   }
-  return count
+  return { count, start }
 }
-
-const COUNTED_AT_ONCE = 1_000
