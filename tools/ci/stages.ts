@@ -76,7 +76,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       command: `${pnpm} promises${pick(' --restarts 0 --orders 0 --bursts 0 --cancels 0 --reconnects 0 --edits 0', '')}`,
       isTimed: true,
     },
-    { name: 'the quick tests', command: `${pnpm} test`, hasTests: true, repeatsAlone: true },
+    { name: 'the quick tests', command: `${built}${pnpm} test`, hasTests: true, repeatsAlone: true },
     {
       name: 'the long tests',
       command: `${built}${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick('', ' --whole')}`,

@@ -1,36 +1,51 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest'
 import { violationsOn } from './axe.ts'
-import { openPage, openTab, openVisit } from './browser.ts'
+import { follow, openPage, openTab, openVisit, type Opened } from './browser.ts'
 import { after, before, reports } from './reports.ts'
 import { fill, open, type Scene } from './scene.ts'
 
-/** Every action, against a server with tasks. */
-export function testActions(browser: () => Browser): void {
+/**
+ * Every action, against a server with tasks. Quick tests give one tab with its scene: it goes from page to page as a link does, and nobody looks whether each
+ * state is accessible. To load the pages and to look at them takes most of the time.
+ */
+export function testActions(
+  browser: () => Browser,
+  given?: () => { readonly scene: Scene; readonly opened: Opened },
+): void {
+  const isQuick = given !== undefined
   let scene: Scene
   /** One for all tests: what it has compiled for the first one it need not compile again. */
   let visit: BrowserContext
   let page: Page
   let faults: string[]
   beforeAll(async () => {
-    scene = await open({ reports })
-    await fill(scene.runtime)
-    visit = await openVisit(browser())
+    if (isQuick) scene = given().scene
+    else {
+      scene = await open({ reports })
+      await fill(scene.runtime)
+      visit = await openVisit(browser())
+    }
   })
   afterAll(async () => {
+    if (isQuick) return
     await visit.close()
     await scene.close()
   })
   beforeEach(async () => {
-    ;({ page, faults } = await openTab(visit, scene.url))
+    const opened = isQuick ? given().opened : await openTab(visit, scene.url)
+    page = opened.page
+    faults = opened.faults
+    faults.length = 0
   })
   afterEach(async () => {
     expect(faults).toEqual([])
     await page.evaluate('localStorage.clear()')
-    await page.close()
+    if (!isQuick) await page.close()
   })
 
-  const goto = (path: string) => page.goto(scene.url + path)
+  const goto = (path: string) => (isQuick ? follow(page, scene.url, path) : page.goto(scene.url + path))
+  const lookAt = async (on: Page) => (isQuick ? [] : violationsOn(on))
   const press = (name: string | RegExp) => page.getByRole('button', { name, exact: true }).first().click()
   const inDialog = (name: string | RegExp) => page.getByRole('dialog').getByRole('button', { name }).click()
   const stateOf = async (taskId: string) => (await scene.runtime.status(taskId))?.state
@@ -39,7 +54,7 @@ export function testActions(browser: () => Browser): void {
     await scene.runtime.submit('listen', null, { taskId: 'to-cancel' })
     await goto('/tasks/to-cancel')
     await press('Cancel')
-    expect(await violationsOn(page)).toEqual([])
+    expect(await lookAt(page)).toEqual([])
     await inDialog('Keep as it is')
     expect(await stateOf('to-cancel')).not.toBe('canceled')
     await press('Cancel')
@@ -63,7 +78,7 @@ export function testActions(browser: () => Browser): void {
     await goto('/tasks/pipeline-1')
     await page.getByText('no room for page_discovered').waitFor()
     await page.locator('summary', { hasText: 'Events by type' }).click()
-    expect(await violationsOn(page)).toEqual([])
+    expect(await lookAt(page)).toEqual([])
     const { stages } = await scene.runtime.pipeline('pipeline-1').status()
     await scene.runtime.signal(stages[1]?.tasks[0]?.taskId ?? '', 'go')
     await scene.runtime.result('pipeline-1')
@@ -87,7 +102,7 @@ export function testActions(browser: () => Browser): void {
     const first = await childOf('listener')
     await goto('/tasks/team-1')
     await press('Stop listener')
-    expect(await violationsOn(page)).toEqual([])
+    expect(await lookAt(page)).toEqual([])
     await inDialog('Keep as it is')
     expect((await childOf('listener'))?.state).not.toBe('canceled')
     await press('Stop listener')
@@ -133,8 +148,8 @@ export function testActions(browser: () => Browser): void {
     await goto('/tasks/graph-1?show=children')
     const graph = page.getByRole('region', { name: 'Graph' })
     await graph.getByText('write the report').waitFor()
-    await graph.getByText('not started').waitFor()
     await graph.getByRole('link', { name: 'check' }).waitFor()
+    await graph.getByText('not started').waitFor()
     const parent = await scene.runtime.submit('research', { topic: 'trees' }, { taskId: 'research-tree' })
     while ((await scene.runtime.list({ parent: parent.taskId })).tasks.length < 2)
       await new Promise((resolve) => setTimeout(resolve, 20))
@@ -144,7 +159,7 @@ export function testActions(browser: () => Browser): void {
       .first()
       .click()
     await page.getByText('It has spawned no task.').waitFor()
-    expect(await violationsOn(page)).toEqual([])
+    expect(await lookAt(page)).toEqual([])
   })
 
   test('two reports of the gym are compared by path, and what got worse is marked', async () => {
@@ -164,7 +179,7 @@ export function testActions(browser: () => Browser): void {
     await page.getByLabel(/Show what did not change/).check()
     await page.getByText('Ten thousand naps').first().waitFor()
     await page.getByText('Hard to compare: different seeds: A 1; B 2').waitFor()
-    expect(await violationsOn(page)).toEqual([])
+    expect(await lookAt(page)).toEqual([])
     await press('Swap A and B')
     await expect.poll(() => page.url()).toContain('/gym?a=after.json&b=before.json')
     await page.reload()
@@ -175,9 +190,9 @@ export function testActions(browser: () => Browser): void {
     await goto('/gym')
     await page.getByText('Drop one or two').waitFor()
     const drop = (files: Readonly<Record<string, string>>) =>
-      page.evaluate((given) => {
+      page.evaluate((texts) => {
         const data = new DataTransfer()
-        for (const [name, text] of Object.entries(given)) data.items.add(new File([text], name))
+        for (const [name, text] of Object.entries(texts)) data.items.add(new File([text], name))
         const place = document.querySelector('.drop')
         place?.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data }))
       }, files)
@@ -213,7 +228,7 @@ export function testActions(browser: () => Browser): void {
     expect(await dialog.getByRole('button', { name: 'Pause' }).isDisabled()).toBe(true)
     await dialog.getByLabel('Task types').fill('nothing')
     await dialog.getByLabel('batch').check()
-    expect(await violationsOn(page)).toEqual([])
+    expect(await lookAt(page)).toEqual([])
     await inDialog('Pause')
     await page.getByText('No task of the lane batch is started').waitFor()
     expect((await scene.runtime.stats()).paused).toHaveLength(2)
@@ -308,6 +323,20 @@ export function testActions(browser: () => Browser): void {
     await page.getByText('The task has ended').waitFor()
   })
 
+  test('the newest checkpoint is shown with its data, and each with its size', async () => {
+    await goto('/tasks/research-1?show=checkpoints')
+    await page.getByRole('tab', { name: /^Checkpoints \d/, selected: true }).waitFor()
+    await page
+      .getByLabel('Newest checkpoint', { exact: true })
+      .getByText('who uses durable-execution: first')
+      .waitFor()
+    await page
+      .getByText(/^\d+ bytes$/)
+      .first()
+      .waitFor()
+    expect(await lookAt(page)).toEqual([])
+  })
+
   test('a bar of the waterfall has an address, and shows its event and hash', async () => {
     await goto('/tasks/research-1')
     await page.getByRole('button', { name: /^step plan/ }).click()
@@ -371,6 +400,7 @@ export function testActions(browser: () => Browser): void {
     await page.getByText('30 of 30 looked at, 30 canceled. Done.').waitFor()
     const { tasks } = await scene.runtime.list({ states: ['canceled'], types: ['greet'] })
     expect(tasks).toHaveLength(30)
+    await inDialog('Close')
   })
 
   test('selected rows are acted on, and their number is on the button', async () => {
@@ -426,8 +456,9 @@ export function testActions(browser: () => Browser): void {
     await page.getByText('What needs you').waitFor()
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).waitFor()
-    expect(await violationsOn(page)).toEqual([])
+    expect(await lookAt(page)).toEqual([])
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
     await page.keyboard.press('g')
     await page.keyboard.press('t')
     await page.getByRole('heading', { name: 'Tasks' }).waitFor()
@@ -437,6 +468,7 @@ export function testActions(browser: () => Browser): void {
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
     await expect.poll(() => page.url()).toMatch(/\/tasks\/./)
+    await press('Paused')
   })
 
   test('a paused page stands still, and a live one does not', async () => {

@@ -42,7 +42,7 @@ export interface Opened {
 
 export async function openTab(visit: BrowserContext, home: string): Promise<Opened> {
   const page = await visit.newPage()
-  page.setDefaultTimeout(60_000)
+  page.setDefaultTimeout(50_000)
   const faults: string[] = []
   page.on('console', (said) => {
     if (said.type() === 'error' || said.type() === 'warning') faults.push(`console: ${said.text()}`)
@@ -52,4 +52,10 @@ export async function openTab(visit: BrowserContext, home: string): Promise<Open
     if (!asked.url().startsWith(home) && !asked.url().startsWith('data:')) faults.push(`asks ${asked.url()}`)
   })
   return { page, faults }
+}
+
+/** Goes to a page without loading it anew, as a link does. The first page of a tab is loaded. */
+export async function follow(page: Page, home: string, path: string): Promise<void> {
+  if (page.url().startsWith(home)) await page.evaluate((to) => history.pushState(null, '', to), path)
+  else await page.goto(home + path)
 }

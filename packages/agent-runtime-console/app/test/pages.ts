@@ -7,6 +7,30 @@ import { draws, everyNth } from '../../../../tools/draws.ts'
 import { reports } from './reports.ts'
 import { fill, open, type Scene } from './scene.ts'
 
+/** Each page, and words that stand on it once it has its answer: with tasks, and without any. */
+export const pages: readonly (readonly [path: string, withTasks: string, without: string])[] = [
+  ['/', 'What needs you', 'No task was submitted to this store yet'],
+  ['/tasks', 'charge-card', 'There are no tasks yet'],
+  ['/tasks?states=failed', 'charge-card', 'No task is like this'],
+  ['/tasks/research-1', 'What happened', 'There is no task research-1'],
+  ['/tasks/charge-250', 'the bank refused 250 EUR', 'There is no task charge-250'],
+  ['/tasks/pipeline-1', 'no room for page_discovered', 'There is no task pipeline-1'],
+  ['/tasks/team-1', '2 of 3 restarts within', 'There is no task team-1'],
+  ['/pipelines', 'web testing', 'No pipeline has begun'],
+  ['/supervisors', 'rest_for_one', 'No supervisor has begun'],
+  ['/approvals', 'Your name, for the trail', 'Nothing waits for a verdict'],
+  ['/dead-letters', 'the bank refused 12 EUR', 'No task has failed permanently'],
+  ['/queue', 'a verdict', 'No task waits'],
+  ['/workers', 'idle', 'idle'],
+  ['/schedules', 'nightly report', 'No schedule is set'],
+  ['/limits', 'spend-1', 'No budget asks'],
+  ['/agents?agent=greet', 'Reputation over time', 'No agent was judged'],
+  ['/gym', 'choose reports of the server', 'start the server with'],
+  ['/gym?a=before.json&b=after.json', 'got worse', 'There is no report before.json'],
+  ['/tasks/graph-1', 'Nodes', 'There is no task graph-1'],
+  ['/nowhere', 'The console has no page at this address', 'The console has no page at this address'],
+]
+
 /**
  * Every page, with tasks and without any, in both themes and at two widths. A landing looks at each page with tasks in one of them and without
  * any in the other, by turns; each night looks at all.
@@ -23,30 +47,6 @@ export function testPages(browser: () => Browser): void {
     await full.close()
     await empty.close()
   })
-
-  /** Each page, and words that stand on it once it has its answer: with tasks, and without any. */
-  const pages: readonly (readonly [path: string, withTasks: string, without: string])[] = [
-    ['/', 'What needs you', 'No task was submitted to this store yet'],
-    ['/tasks', 'charge-card', 'There are no tasks yet'],
-    ['/tasks?states=failed', 'charge-card', 'No task is like this'],
-    ['/tasks/research-1', 'What happened', 'There is no task research-1'],
-    ['/tasks/charge-250', 'the bank refused 250 EUR', 'There is no task charge-250'],
-    ['/tasks/pipeline-1', 'no room for page_discovered', 'There is no task pipeline-1'],
-    ['/tasks/team-1', '2 of 3 restarts within', 'There is no task team-1'],
-    ['/pipelines', 'web testing', 'No pipeline has begun'],
-    ['/supervisors', 'rest_for_one', 'No supervisor has begun'],
-    ['/approvals', 'Your name, for the trail', 'Nothing waits for a verdict'],
-    ['/dead-letters', 'the bank refused 12 EUR', 'No task has failed permanently'],
-    ['/queue', 'a verdict', 'No task waits'],
-    ['/workers', 'idle', 'idle'],
-    ['/schedules', 'nightly report', 'No schedule is set'],
-    ['/limits', 'spend-1', 'No budget asks'],
-    ['/agents?agent=greet', 'Reputation over time', 'No agent was judged'],
-    ['/gym', 'choose reports of the server', 'start the server with'],
-    ['/gym?a=before.json&b=after.json', 'got worse', 'There is no report before.json'],
-    ['/tasks/graph-1', 'Nodes', 'There is no task graph-1'],
-    ['/nowhere', 'The console has no page at this address', 'The console has no page at this address'],
-  ]
 
   describe.each([
     [1280, 'light'],

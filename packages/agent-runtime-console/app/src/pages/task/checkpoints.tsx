@@ -36,7 +36,7 @@ export function Checkpoints({
             {events.toReversed().map(({ seq, at, data }) => (
               <li key={seq}>
                 <span className="seq">{seq}</span> {moment(at)}{' '}
-                <span className="faint">{many(Number((data as { size?: number }).size ?? 0), 'byte')}</span>
+                <span className="faint">{many((data as { size?: number }).size ?? 0, 'byte')}</span>
               </li>
             ))}
           </ol>

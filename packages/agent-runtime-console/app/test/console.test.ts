@@ -1,0 +1,42 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { testActions } from './actions.ts'
+import { build, follow, launch, openPage, type Opened } from './browser.ts'
+import { pages } from './pages.ts'
+import { reports } from './reports.ts'
+import { fill, open, type Scene } from './scene.ts'
+
+// Every page and every action once, in one tab. console.proof.test.ts looks at all of it more closely.
+let browser: Browser
+let scene: Scene
+let opened: Opened
+beforeAll(async () => {
+  // A run of all quick tests has built the pages before.
+  if (process.env['CONSOLE_IS_BUILT'] === undefined) build()
+  browser = await launch()
+  scene = await open({ reports })
+  await fill(scene.runtime)
+  opened = await openPage(browser, scene.url, { reducedMotion: 'reduce' })
+}, 300_000)
+afterAll(async () => {
+  await browser.close()
+  await scene.close()
+})
+
+describe('pages', () => {
+  test.each(pages)('%s shows what there is, fits, and asks nobody else', async (path, words) => {
+    const { page, faults } = opened
+    await follow(page, scene.url, path)
+    await page.getByText(words).first().waitFor()
+    const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+    expect(await page.evaluate(wide)).toBe(0)
+    expect(faults.splice(0)).toEqual([])
+  })
+})
+
+describe('actions', () => {
+  testActions(
+    () => browser,
+    () => ({ scene, opened }),
+  )
+})
