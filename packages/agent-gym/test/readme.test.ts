@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, it } from 'vitest'
-import { measureNames } from '../src/measure/measures.ts'
+import { measureNames } from '../src/measure/measure-names.ts'
 import { loadScenarios, parseScenario } from '../src/scenario/load.ts'
 
 const readme = readFileSync(resolve(import.meta.dirname, '../README.md'), 'utf8')

@@ -7,7 +7,7 @@ import { changedIdempotencyKeys, duplicateEffects } from '../measure/effects.ts'
 import { historyFaults } from '../measure/outcomes.ts'
 import { readFacts } from '../run/facts.ts'
 import { readLedger } from '../work/ledger.ts'
-import type { Acknowledgements } from './kill-store.ts'
+import type { Acknowledgements } from './acknowledgements.ts'
 import { expectedOutput, stepKeys } from './work.ts'
 
 /** What a store says when all is over. */

@@ -1,3 +1,4 @@
+import { type MeasureName, quantiles, type SpreadName, type SpreadOf } from './measure-names.ts'
 import type { Lane } from '@ku0/agent-runtime-core'
 import { accountFaults } from './accounts.ts'
 import { admissionAt } from './admission.ts'
@@ -73,8 +74,6 @@ export function measure(name: string, measurements: Measurements, about: About =
   return found.measure(measurements, about)
 }
 
-const quantiles = ['p50', 'p95', 'p99', 'max'] as const
-
 const inGroup = (tasks: readonly TaskFact[], { group, client }: About) =>
   group === undefined && client === undefined
     ? tasks
@@ -97,7 +96,7 @@ const eventsOf = (type: string) => (run: Run, about: About) =>
     ),
   )
 
-const all: Record<string, Measure> = {
+const all: Readonly<Record<MeasureName, Measure>> = {
   submitted: cases('calls of submit that were answered', submissionsOf),
   accepted: cases('submissions accepted, repeated ones included', (run, about) =>
     submissionsOf(run, about).filter(({ accepted }) => accepted),
@@ -414,9 +413,6 @@ const all: Record<string, Measure> = {
 
 const measures: ReadonlyMap<string, Measure> = new Map(Object.entries(all))
 
-/** Every measure there is. */
-export const measureNames: readonly string[] = [...measures.keys()]
-
 /** What a measure is, for documentation. */
 export function describeMeasure(name: string): string {
   return measures.get(name)?.about ?? ''
@@ -583,12 +579,12 @@ function best(unit: string, about: string, one: (run: Run) => number | null): Me
  * Measures of one set of durations: each quantile over all runs, and its median over the runs, for bounds that one
  * stall of the machine must not decide.
  */
-function spread(
-  name: string,
+function spread<Name extends SpreadName>(
+  name: Name,
   about: string,
   one: (run: Run, about: About) => readonly number[],
-): Record<string, Measure> {
-  return Object.fromEntries(
+): Readonly<Record<SpreadOf<Name>, Measure>> {
+  const measured: Record<string, Measure> = Object.fromEntries(
     quantiles.flatMap((quantile): [string, Measure][] => [
       [
         `${name}.${quantile}`,
@@ -614,6 +610,7 @@ function spread(
       ],
     ]),
   )
+  return measured as Readonly<Record<SpreadOf<Name>, Measure>>
 }
 
 function nameCase(found: unknown): string {

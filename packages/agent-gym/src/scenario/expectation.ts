@@ -3,7 +3,7 @@ import { Lane } from '@ku0/agent-runtime-core/schemas'
 import { z } from 'zod'
 import { didYouMean } from '../cli/suggest.ts'
 import { callOutcomes } from './call.ts'
-import { measureNames } from '../measure/measures.ts'
+import { measureNames } from '../measure/measure-names.ts'
 
 const reasons = new Set<string>([
   ...rejectionReasons,

@@ -1,20 +1,7 @@
 import { MICRO } from '@ku0/agent-runtime-core'
-import { COMPLETED, type Followed, nameOf } from './followed.ts'
-import type { Broken } from './row-rules.ts'
-
-/** What a task has used up, by its events: tokens and steps as they are, cost in millionths. */
-export interface Spent {
-  tokens: number
-  cost: number
-  steps: number
-}
-
-/** A budget as its row says it stands. */
-export interface BudgetState {
-  readonly task: number
-  readonly limits: string
-  readonly used: string
-}
+import { COMPLETED, type Followed, nameOf, type Spent } from './followed.ts'
+import type { Broken } from './findings.ts'
+import { type BudgetState } from './stored-rows.ts'
 
 type Amounts = Readonly<Partial<Record<keyof Spent, number>>>
 const counted = ['tokens', 'cost', 'steps'] as const

@@ -1,83 +1,24 @@
 import Database from 'better-sqlite3'
-import type { BudgetState } from './account-rules.ts'
-import type { Chunk, CreditState, Entry, PipelineState, StructureRows } from './structure-audit.ts'
-import type { Judgement, WorkRows } from './work-audit.ts'
-
-/** A task as the audit knows it: its row, read by SQL alone. */
-export interface TaskState {
-  id: number
-  state: number
-  attempt: number
-  fence: number
-  lease: number | null
-  crashes: number
-  waits: number
-  seq: number
-  dueAt: number | null
-  parent: number | null
-  stream: number | null
-  finishedAt: number | null
-}
-
-/** A live lease. */
-export interface LiveLease {
-  id: number
-  task: number
-  worker: number
-  process: number
-  fence: number
-  attempt: number
-  acquiredAt: number
-  expiresAt: number
-}
-
-export interface Stream {
-  id: number
-  lane: number
-  type: string
-  quotaKeys: string
-  depth: number
-  delayed: number
-}
-
-export interface AuditedEvent {
-  seq: number
-  type: string
-  at: number
-  data: string
-}
-
-/** How a route stands. */
-export interface CircuitState {
-  readonly route: string
-  /** 0 closed, 1 open, 2 half open. */
-  readonly state: number
-  readonly openedAt: number | null
-  readonly probeAt: number | null
-  readonly probe: number | null
-}
-
-/** A worker, and when it was seen last by the clock of leases. */
-export interface WorkerState {
-  readonly id: number
-  readonly name: string
-  readonly process: number
-  readonly lastSeenAt: number
-  readonly isRegistered: 0 | 1
-}
-
-/** What of a swarm's agents, and of others that are measured, is counted. */
-export interface UsageState {
-  readonly task: number
-  readonly swarm: string | null
-}
-
-export interface SwarmState {
-  readonly name: string
-  readonly spentUs: number
-  readonly spawned: number
-  readonly createdAt: number
-}
+import type {
+  BudgetState,
+  Chunk,
+  CreditState,
+  Entry,
+  PipelineState,
+  StructureRows,
+  Judgement,
+  WorkRows,
+} from './stored-rows.ts'
+import {
+  type TaskState,
+  type LiveLease,
+  type Stream,
+  type AuditedEvent,
+  type CircuitState,
+  type WorkerState,
+  type UsageState,
+  type SwarmState,
+} from './stored-rows.ts'
 
 /** The data of an event with the value in it that was too large to stand there. */
 const wholeData = `coalesce((SELECT replace(event.data, '{"$blob":"' || sha256 || '","size":' || length(blob.data) || '}', blob.data) FROM blob WHERE sha256 = event.blob), event.data)`

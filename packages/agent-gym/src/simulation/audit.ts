@@ -1,11 +1,11 @@
-import { createIdCodec, type ExecutionConfig, type IdCodec, type Write } from '@ku0/agent-runtime-core'
+import { createIdCodec, type ExecutionConfig, type IdCodec } from '@ku0/agent-runtime-core'
 import { budgetRules, shareRules } from './account-rules.ts'
-import { AuditRows, type AuditedEvent, type TaskState } from './audit-rows.ts'
-import type { Findings } from './findings.ts'
+import { AuditRows } from './audit-rows.ts'
+import type { AuditedEvent, TaskState } from './stored-rows.ts'
+import type { Findings, Broken } from './findings.ts'
 import { CANCELED, COMPLETED, type Followed, nameOf, RUNNING } from './followed.ts'
 import { LeaseAudit } from './lease-audit.ts'
 import {
-  type Broken,
   countRules,
   depthRules,
   familyRules,
@@ -19,39 +19,7 @@ import { PlacementAudit } from './placement-audit.ts'
 import { StructureAudit } from './structure-audit.ts'
 import { TaskAudit } from './task-audit.ts'
 import { WorkAudit } from './work-audit.ts'
-
-/** What the audit knows of a simulated process. */
-export interface Audited {
-  readonly name: string
-  readonly processId: string
-  readonly isDead: boolean
-  /** Its wall clock, epoch ms. */
-  wall(): number
-  /** The furthest that it has shown. */
-  furthest(): number
-  /** What each of its workers may hold. */
-  readonly capacity: number
-  readonly workerIds: readonly string[]
-}
-
-/** A function of a step that begins. */
-export interface StepRun {
-  readonly taskId: string
-  readonly key: string
-  /** The fencing token of its pass. */
-  readonly fence: number
-  /** How many idempotency keys its runs have had so far. */
-  readonly idempotencyKeys: number
-  /** How long a holder may go on that has not heard of the end of its lease, and how long its process has been awake. */
-  readonly graceMs: number
-  readonly awakeMs: number
-}
-
-/** What one turn of a store's engine answered. */
-export interface Answered {
-  readonly operation: Write
-  readonly value: unknown
-}
+import { type Audited, type StepRun, type Answered } from './audited.ts'
 
 /**
  * Checks each commit of a simulated store against the rules of `docs/reliability.md` 3.1, from the rows and events that it left and from

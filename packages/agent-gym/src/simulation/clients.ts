@@ -363,13 +363,6 @@ export class Clients {
   }
 }
 
-/** A call that somebody makes by way of a process. */
-export type ClientCall = (
-  process: SimulatedProcess,
-  what: string,
-  call: (runtime: Runtime) => Promise<unknown>,
-) => void
-
 const clients = ['', 'ann', 'bob', 'cyd'] as const
 
 const bearable: ReadonlySet<string> = new Set([

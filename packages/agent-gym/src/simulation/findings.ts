@@ -92,3 +92,6 @@ export class Findings {
     return this.#hash.digest('hex')
   }
 }
+
+/** A rule that is broken, and how. */
+export type Broken = readonly [rule: string, text: string]

@@ -1,6 +1,5 @@
-import type { Spent } from './account-rules.ts'
-import type { TaskState } from './audit-rows.ts'
-import type { Measured } from './work-audit.ts'
+import type { TaskState } from './stored-rows.ts'
+import type { EventData } from '@ku0/agent-runtime-core'
 
 /** The states of a task as they stand in its row. */
 export const [QUEUED, RUNNING, WAITING, COMPLETED, FAILED, CANCELED, REJECTED] = [
@@ -47,4 +46,25 @@ export interface Followed {
   leasedAt: number
   /** Only where it is measured. */
   measured?: Measured
+}
+
+/** What a task has used up, by its events: tokens and steps as they are, cost in millionths. */
+export interface Spent {
+  tokens: number
+  cost: number
+  steps: number
+}
+
+/** What the audit knows of a task that is measured. */
+interface Measured {
+  /** The name of the work that a client holds; undefined for a task of the queue. */
+  readonly held: string | undefined
+  /** The swarm that it is an agent of, and which of that name. */
+  readonly swarm: string | undefined
+  readonly of: number | undefined
+  /** What it was promised of the swarm's budget, and is held to. */
+  readonly share: EventData['task.queued']['share']
+  /** What was last said of it. */
+  computeUs: number
+  memoryBytes: number
 }

@@ -1,7 +1,7 @@
 import type { Runtime, TaskLease } from '@ku0/agent-runtime'
 import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
 import type { Audit } from './audit.ts'
-import type { ClientCall } from './clients.ts'
+import type { ClientCall } from './client-call.ts'
 import { COMPLETED } from './followed.ts'
 import type { SimulatedProcess } from './process.ts'
 import { drawProgram } from './program.ts'

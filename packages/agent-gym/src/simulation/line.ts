@@ -7,7 +7,8 @@ import {
   type StoreEngine,
   type Turn,
 } from '@ku0/agent-runtime-persistence/testing'
-import type { Answered, Audit, Audited } from './audit.ts'
+import type { Audit } from './audit.ts'
+import type { Answered, Audited } from './audited.ts'
 import type { Findings } from './findings.ts'
 import type { Loop } from './loop.ts'
 import type { Plant } from './plants.ts'

@@ -1,8 +1,9 @@
 import type { Write } from '@ku0/agent-runtime-core'
 import type { Message } from '@ku0/agent-runtime-persistence/testing'
-import type { Answered, Audited } from './audit.ts'
-import type { LiveLease, WorkerState } from './audit-rows.ts'
-import type { Broken, Started } from './row-rules.ts'
+import type { Answered, Audited } from './audited.ts'
+import type { LiveLease, WorkerState } from './stored-rows.ts'
+import type { Started } from './row-rules.ts'
+import type { Broken } from './findings.ts'
 
 /** What a commit left that a choice of workers goes by. */
 export interface Chosen {

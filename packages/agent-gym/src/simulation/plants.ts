@@ -14,7 +14,7 @@ import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
 import { type Answer, chainDigest, type Message, type Turn } from '@ku0/agent-runtime-persistence/testing'
 import Database from 'better-sqlite3'
-import type { Audited } from './audit.ts'
+import type { Audited } from './audited.ts'
 
 /** A bug that is planted into a simulated life from outside: on the line, in the tables, in the timers, or in what an engine is opened with. */
 export interface Plant {

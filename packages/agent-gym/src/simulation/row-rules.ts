@@ -1,9 +1,7 @@
 import type { ExecutionConfig } from '@ku0/agent-runtime-core'
-import type { LiveLease, Stream } from './audit-rows.ts'
+import type { LiveLease, Stream } from './stored-rows.ts'
 import { COMPLETED, type Followed, nameOf, QUEUED, RUNNING } from './followed.ts'
-
-/** A rule that is broken, and how. */
-export type Broken = readonly [rule: string, text: string]
+import { type Broken } from './findings.ts'
 
 type Tasks = ReadonlyMap<number, Followed>
 

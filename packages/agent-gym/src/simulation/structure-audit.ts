@@ -1,45 +1,10 @@
 import { createHash } from 'node:crypto'
 import { MICRO, type EventData, type OutOfCredits } from '@ku0/agent-runtime-core'
-import type { AuditedEvent } from './audit-rows.ts'
+import type { AuditedEvent } from './stored-rows.ts'
 import type { Findings } from './findings.ts'
 import { CANCELED, COMPLETED, FAILED, type Followed, nameOf } from './followed.ts'
 import { agreements, keyOf, type PipelineProgram, restartOf, supervisorTerms } from './structures.ts'
-
-/** A pipeline as its row says it stands, and an event of its log. */
-export interface PipelineState {
-  readonly task: number
-  readonly log: string
-}
-export interface Chunk {
-  readonly task: number
-  readonly seq: number
-  readonly data: string
-}
-
-/** A client's credits as its row says they stand, and an entry of its ledger; in millionths. */
-export interface CreditState {
-  readonly name: string
-  readonly credits: number
-}
-export interface Entry {
-  readonly client: string
-  readonly seq: number
-  readonly kind: number
-  readonly amount: number
-  readonly held: number
-  readonly credits: number
-  readonly reserved: number
-  readonly task: number | null
-  readonly key: string | null
-}
-
-/** What of the tables has to do with structures. */
-export interface StructureRows {
-  readonly pipelines: readonly PipelineState[]
-  readonly chunks: readonly Chunk[]
-  readonly clients: readonly CreditState[]
-  readonly entries: readonly Entry[]
-}
+import { type CreditState, type Entry, type StructureRows } from './stored-rows.ts'
 
 const [OPENING, PURCHASE, RESERVE, SETTLE] = [0, 1, 2, 3] as const
 

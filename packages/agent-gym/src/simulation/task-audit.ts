@@ -1,6 +1,6 @@
 import type { EventData } from '@ku0/agent-runtime-core'
-import type { Audited } from './audit.ts'
-import type { AuditedEvent, TaskState } from './audit-rows.ts'
+import type { Audited } from './audited.ts'
+import type { AuditedEvent, TaskState } from './stored-rows.ts'
 import type { Findings } from './findings.ts'
 import {
   CANCELED,
@@ -16,6 +16,7 @@ import {
 import type { AuditParts, LeaseAudit } from './lease-audit.ts'
 import { mayFail, type Program } from './program.ts'
 import { suspectFrom } from './row-rules.ts'
+import { type Walk } from './walk.ts'
 
 /** The part of the audit that goes through the events of tasks: where they lead, and whether they were asked for. */
 export class TaskAudit {
@@ -576,13 +577,6 @@ export class TaskAudit {
         `task ${task} (${found.name}) failed (${kind}): ${JSON.stringify(error).slice(0, 300)}`,
       )
   }
-}
-
-/** A task on its way through its events. */
-export interface Walk extends TaskState {
-  /** The lease was granted in the commit that is looked at. */
-  isFresh: boolean
-  before: number | null
 }
 
 function shown(type: string, data: Readonly<Record<string, unknown>>): string {

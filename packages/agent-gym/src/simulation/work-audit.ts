@@ -1,38 +1,10 @@
 import type { EventData, Write } from '@ku0/agent-runtime-core'
-import type { Audited } from './audit.ts'
-import type { CircuitState, SwarmState, UsageState } from './audit-rows.ts'
+import type { Audited } from './audited.ts'
+import type { CircuitState, SwarmState } from './stored-rows.ts'
 import type { Findings } from './findings.ts'
 import { COMPLETED, type Followed, nameOf } from './followed.ts'
 import { limits, swarmTerms } from './workload.ts'
-
-/** What the audit knows of a task that is measured. */
-export interface Measured {
-  /** The name of the work that a client holds; undefined for a task of the queue. */
-  readonly held: string | undefined
-  /** The swarm that it is an agent of, and which of that name. */
-  readonly swarm: string | undefined
-  readonly of: number | undefined
-  /** What it was promised of the swarm's budget, and is held to. */
-  readonly share: EventData['task.queued']['share']
-  /** What was last said of it. */
-  computeUs: number
-  memoryBytes: number
-}
-
-/** What of the tables has to do with work that is measured. */
-export interface WorkRows {
-  readonly circuits: readonly CircuitState[]
-  readonly usages: readonly UsageState[]
-  readonly swarms: readonly SwarmState[]
-  readonly judgements: readonly Judgement[]
-}
-
-/** A judgement of an agent, by its row. */
-export interface Judgement {
-  readonly agent: string
-  readonly seq: number
-  readonly key: string
-}
+import { type Judgement, type WorkRows } from './stored-rows.ts'
 
 /** What came into the store in a commit: its route, and whether it was taken. */
 export interface Admitted {

@@ -1,0 +1,106 @@
+/** Measures of one value. */
+const single = [
+  'submitted',
+  'accepted',
+  'rejected',
+  'deduplicated',
+  'distinctTasks',
+  'completed',
+  'failed',
+  'canceled',
+  'lost',
+  'invented',
+  'wrongResults',
+  'historyFaults',
+  'duplicateEffects',
+  'missingEffects',
+  'strayEffects',
+  'reordered',
+  'changedIdempotencyKeys',
+  'lateEffects',
+  'ledgerFaults',
+  'effects',
+  'laneInversions',
+  'fifoInversions',
+  'requeues',
+  'waits',
+  'budgetsAsked',
+  'budgetsContinued',
+  'tokensCharged',
+  'partialResults',
+  'calls',
+  'highestScar',
+  'scar',
+  'circuit',
+  'swarmRestUs',
+  'evaluations',
+  'reputation',
+  'reputationError',
+  'firstDrift',
+  'faults',
+  'restarts',
+  'agentCrashes',
+  'restartFaults',
+  'streamFaults',
+  'marketFaults',
+  'agentsAtWork',
+  'streamed',
+  'accountFaults',
+  'credits',
+  'maxAttempt',
+  'maxCrashes',
+  'staleWrites',
+  'notCanceledAtAck',
+  'startedAfterCancel',
+  'leaks',
+  'peakInFlight',
+  'peakDepth',
+  'crashesOfProcesses',
+  'exitCode',
+  'admission',
+  'resumeUnder1sRate',
+  'orderHashStable',
+  'throughputPerSec',
+  'stepsPerSec',
+  'jain',
+  'serviceJain',
+  'serviceError',
+  'dueError',
+  'servicePart',
+  'shareGap',
+  'firstStart',
+  'lastStart',
+  'peakPerWindow',
+  'peakTokensPerWindow',
+] as const
+
+/** Measures of times, each by its quantiles: of all samples, and as the median of the runs. */
+const spreads = [
+  'schedulerLatencyMs',
+  'pickupMs',
+  'submitMs',
+  'queueWaitMs',
+  'wakeMs',
+  'resumeMs',
+  'takeoverMs',
+  'cancelAckMs',
+  'cancelSignalMs',
+  'cancelGoneMs',
+  'drainMs',
+] as const
+
+/** The quantiles by which times are measured. */
+export const quantiles = ['p50', 'p95', 'p99', 'max'] as const
+
+export type SpreadName = (typeof spreads)[number]
+/** The measures of a spread. */
+export type SpreadOf<Name extends SpreadName> = `${Name}.${(typeof quantiles)[number]}${'' | '.median'}`
+export type MeasureName = (typeof single)[number] | SpreadOf<SpreadName>
+
+/** Every measure there is. They stand apart from what each does, so that a scenario can be read without it. */
+export const measureNames: readonly string[] = [
+  ...single,
+  ...spreads.flatMap((name) =>
+    quantiles.flatMap((quantile) => [`${name}.${quantile}`, `${name}.${quantile}.median`]),
+  ),
+]
