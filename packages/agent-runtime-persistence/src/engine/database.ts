@@ -47,6 +47,8 @@ export interface Database {
   readonly lastCommit: number
   /** While other processes are registered, their writes are looked for this often, in ms. */
   readonly pollMs: number
+  /** The same while this process holds no lease. */
+  readonly restPollMs: number
   /** A transaction that could not begin is left alone for so many ms at least. */
   readonly busyMs: number
   /** So many tasks of a stream are read at once at the most, as they are while this process is alone: they are kept until they are claimed. */

@@ -54,9 +54,14 @@ export class Due {
   /** Whether a tick is due; the next one follows from here. */
   ticks(mono: number): boolean {
     if (mono < this.tickAt) return false
-    const poll = this.db.others > 0 ? this.db.pollMs : Number.POSITIVE_INFINITY
-    this.tickAt = mono + Math.min(this.config.schedulerTickMs, poll)
+    this.tickAt = mono + Math.min(this.config.schedulerTickMs, this.pollMs)
     return true
+  }
+
+  private get pollMs(): number {
+    const { db, cache } = this
+    if (db.others === 0) return Number.POSITIVE_INFINITY
+    return cache.running.size > 0 ? db.pollMs : db.restPollMs
   }
 
   /** The next turn looks at once; commits that are under way are not interrupted for it. */

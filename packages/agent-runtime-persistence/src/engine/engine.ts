@@ -140,6 +140,11 @@ export class Engine {
     this.due.tickNow(this.mono())
   }
 
+  /** Whether this process holds no lease. */
+  get rests(): boolean {
+    return !this.held.holdsAny
+  }
+
   /** Whether calls wait for a flush that may begin now. */
   get ready(): boolean {
     return this.calls.length > 0 || this.claimable

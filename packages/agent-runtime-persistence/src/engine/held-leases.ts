@@ -27,7 +27,12 @@ export class HeldLeases {
 
   /** Whether there may be leases or workers to renew. What a cache held that was dropped is known again once the flush has begun. */
   get hasAny(): boolean {
-    return this.dropped !== undefined || this.cache.running.size > 0 || this.cache.workers.size > 0
+    return this.holdsAny || this.cache.workers.size > 0
+  }
+
+  /** Whether there may be leases. */
+  get holdsAny(): boolean {
+    return this.dropped !== undefined || this.cache.running.size > 0
   }
 
   /**

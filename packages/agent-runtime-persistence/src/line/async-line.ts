@@ -46,6 +46,11 @@ export class AsyncLine {
     return this.armedFor
   }
 
+  /** See {@link Engine.rests}. */
+  get rests(): boolean {
+    return this.engine.rests
+  }
+
   send(message: Message): void {
     if (message.to === 'read') {
       const reading = this.read(message)

@@ -1,5 +1,5 @@
 // oxlint-disable-next-line house/database-files -- it watches the anchor, which is no database, and opens nothing
-import { type FSWatcher, watch } from 'node:fs'
+import { type FSWatcher, utimesSync, watch } from 'node:fs'
 import type { Clock } from '@ku0/agent-runtime-core'
 import { anchorPath } from '../anchor-path.ts'
 
@@ -32,6 +32,11 @@ export class CommitWatch {
     else if (this.watcher === undefined && this.it.clock.monotonic() >= this.notBefore) this.begin()
   }
 
+  /** Whether something is watched. That it reports anything is only known once it has. */
+  get isOn(): boolean {
+    return this.watcher !== undefined
+  }
+
   close(): void {
     this.watcher?.close()
     this.watcher = undefined
@@ -39,7 +44,8 @@ export class CommitWatch {
 
   private begin(): void {
     try {
-      const watcher = watch(anchorPath(this.it.path), { persistent: false })
+      const path = anchorPath(this.it.path)
+      const watcher = watch(path, { persistent: false })
       watcher.on('change', (event) => {
         // Somebody has removed or replaced the file: what is watched is not what is written from now on.
         if (event === 'rename') this.close()
@@ -47,6 +53,9 @@ export class CommitWatch {
       })
       watcher.on('error', () => this.giveUp())
       this.watcher = watcher
+      // All processes are on one machine, since they share memory: where this is reported, so is what the others write.
+      const now = this.it.clock.now() / 1_000
+      utimesSync(path, now, now)
     } catch {
       this.giveUp()
     }

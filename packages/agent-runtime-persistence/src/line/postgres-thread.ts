@@ -5,19 +5,23 @@ import { chainDigest, systemEnvironment } from '../system.ts'
 import type { AsyncLine } from './async-line.ts'
 import { messagesIn } from './outbox.ts'
 import { watchStalls } from './stall-watch.ts'
-import { endMessage, pack, recordOf, type FromThread, type ThreadStart } from './thread-messages.ts'
+import { endMessage, pack, recordOf, restWord, type FromThread, type ThreadStart } from './thread-messages.ts'
 
 /** A store on PostgreSQL in its own thread, whose event loop waits for messages and for the server. It is asked to end. */
 export async function runPostgresStore(port: MessagePort, start: ThreadStart): Promise<void> {
   const environment = systemEnvironment()
   const say = (message: FromThread) => port.postMessage(message)
+  const signal = new Int32Array(start.signal)
   const receive = (said: Turn) => {
+    // Of the first turn the line is not there yet.
+    Atomics.store(signal, restWord, line?.rests === true ? 1 : 0)
     const turn = pack(said)
     if (turn !== undefined) say({ kind: 'turn', turn })
   }
-  let line: AsyncLine
+  let line: AsyncLine | undefined
+  let opened: AsyncLine
   try {
-    line = await openPostgresLine(
+    opened = await openPostgresLine(
       {
         url: start.path,
         config: start.config,
@@ -29,7 +33,7 @@ export async function runPostgresStore(port: MessagePort, start: ThreadStart): P
         lines: start.lines,
         acceptLoss: start.acceptLoss,
         isVirtual: false,
-        stalledMs: watchStalls(new Int32Array(start.signal), environment.clock),
+        stalledMs: watchStalls(signal, environment.clock),
       },
       { receive },
     )
@@ -38,17 +42,18 @@ export async function runPostgresStore(port: MessagePort, start: ThreadStart): P
     port.close()
     return
   }
+  line = opened
   port.on('message', (text: string) => {
     if (text !== endMessage) {
-      for (const message of messagesIn(text)) line.send(message)
+      for (const message of messagesIn(text)) opened.send(message)
       return
     }
     void end()
   })
-  say({ kind: 'opened', info: line.info })
+  say({ kind: 'opened', info: opened.info })
 
   async function end(): Promise<void> {
-    await line.end()
+    await opened.end()
     say({ kind: 'closed' })
     port.close()
   }

@@ -7,8 +7,10 @@ import { Outbox } from './outbox.ts'
 import {
   beatWord,
   endMessage,
+  heardWord,
   hintWord,
   othersWord,
+  restWord,
   revived,
   signalBytes,
   unpack,
@@ -24,6 +26,8 @@ import { errorOfThread, threadProgram } from './thread-program.ts'
  * shows that there was none.
  */
 const beatMs = 50
+/** The same while it holds no lease, of which it could miss the end: an idle process wakes up less often. */
+const restBeatMs = 250
 
 /**
  * Opens a store in a thread of its own, behind the same port: fsync, waiting for locks, renewal and sweeping never wait for a
@@ -44,7 +48,11 @@ export async function openThreadStore(
   const info = await opened(worker, program)
   const line = new ThreadLine(worker, info, new Int32Array(signal), environment)
   worker.on('message', (message: FromThread) => {
-    if (message.kind === 'turn') front.receive(unpack(message.turn))
+    if (message.kind === 'turn') {
+      const turn = unpack(message.turn)
+      if (turn.claims.length > 0) line.attend()
+      front.receive(turn)
+    }
     if (message.kind === 'closed') line.closed()
   })
   const lost = (cause?: unknown) => {
@@ -66,6 +74,8 @@ class ThreadLine implements Line {
   private beatTimer: Timer | undefined
   private readonly sleep: SleepWatch
   private seenAt: number
+  /** When the next beat is to come. */
+  private dueAt = 0
   /** Of a store on a file. */
   private readonly commits: CommitWatch | undefined
   private readonly whenClosed = Promise.withResolvers<void>()
@@ -131,13 +141,14 @@ class ThreadLine implements Line {
   }
 
   private hint(): void {
+    Atomics.store(this.signal, heardWord, 1)
     Atomics.store(this.signal, hintWord, 1)
     this.wake()
   }
 
   /** A sign of life; there should be one with every beat. Gives the time. */
   private look(): number {
-    this.seenAt = this.sleep.awake(this.seenAt)
+    this.seenAt = this.sleep.awake(Math.max(this.seenAt, this.dueAt - beatMs))
     return this.seenAt
   }
 
@@ -145,7 +156,21 @@ class ThreadLine implements Line {
     this.look()
     Atomics.add(this.signal, beatWord, 1)
     this.commits?.tell(Atomics.load(this.signal, othersWord) > 0)
-    this.beatTimer = this.environment.timers.after(beatMs, () => this.beat())
+    if (this.commits?.isOn !== true) Atomics.store(this.signal, heardWord, 0)
+    this.beatIn(Atomics.load(this.signal, restWord) === 1 ? restBeatMs : beatMs)
+  }
+
+  /** It has leases from now on. */
+  attend(): void {
+    const now = this.look()
+    if (this.dueAt <= now + beatMs) return
+    this.beatTimer?.cancel()
+    this.beatIn(beatMs)
+  }
+
+  private beatIn(ms: number): void {
+    this.dueAt = this.environment.clock.monotonic() + ms
+    this.beatTimer = this.environment.timers.after(ms, () => this.beat())
   }
 }
 

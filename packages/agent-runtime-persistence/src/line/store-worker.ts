@@ -8,10 +8,12 @@ import { messagesIn } from './outbox.ts'
 import { watchStalls } from './stall-watch.ts'
 import {
   endMessage,
+  heardWord,
   hintWord,
   othersWord,
   pack,
   recordOf,
+  restWord,
   wakeWord,
   type FromThread,
   type ThreadStart,
@@ -30,6 +32,7 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   const signal = new Int32Array(start.signal)
   const say = (message: FromThread) => port.postMessage(message)
   const tell = (said: Turn): boolean => {
+    Atomics.store(signal, restWord, engine.rests ? 1 : 0)
     const turn = pack(said)
     if (turn !== undefined) say({ kind: 'turn', turn })
     return turn !== undefined
@@ -62,6 +65,7 @@ function runStore(port: MessagePort, start: ThreadStart): void {
     }
     const mono = environment.clock.monotonic()
     if (Atomics.exchange(signal, hintWord, 0) === 1 && engine.hasForeignCommit) pace.hear(mono)
+    engine.hears(Atomics.load(signal, heardWord) === 1)
     const looks = pace.takes(mono)
     if (looks) engine.hint()
     const said = tell(engine.take())

@@ -23,8 +23,9 @@ export interface ThreadStart extends Stance {
   readonly identity: ProcessIdentity
   readonly lines: boolean
   /**
-   * Four 32-bit words. `wake` rises with every message to the thread, `beat` while the process's event loop lives; `hint` is 1 when a process may have
-   * committed; `others` says how many other processes the thread knows of.
+   * Six 32-bit words. `wake` rises with every message to the thread, `beat` while the process's event loop lives; `hint` is 1 when a process may have
+   * committed; `others` says how many other processes the thread knows of; `rest`
+   * is 1 while this process holds no lease, and `heard` is 1 while commits of others are reported by the file system.
    */
   readonly signal: SharedArrayBuffer
 }
@@ -33,7 +34,9 @@ export const wakeWord = 0
 export const beatWord = 1
 export const hintWord = 2
 export const othersWord = 3
-export const signalBytes = 16
+export const restWord = 4
+export const heardWord = 5
+export const signalBytes = 24
 
 /** The last message to the thread; no other is this text, since what an outbox holds is a list. */
 export const endMessage = 'end'

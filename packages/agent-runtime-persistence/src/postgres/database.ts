@@ -225,6 +225,10 @@ export class PostgresDatabase implements Database {
     return this.presence.pollMs
   }
 
+  get restPollMs(): number {
+    return this.pollMs
+  }
+
   get busyMs(): number {
     return Math.max(0.1, this.link.retryMs)
   }

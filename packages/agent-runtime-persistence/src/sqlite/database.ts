@@ -40,6 +40,8 @@ export class SqliteDatabase implements Database {
   readonly fenceFloor: number
   readonly now: () => Instant
   readonly pollMs = 10
+  /** Whether the commits of others are reported. */
+  isHeard = false
   readonly busyMs = 0.1
   others = 0
   gone: readonly number[] = []
@@ -179,6 +181,10 @@ export class SqliteDatabase implements Database {
       case 'budget':
         return load.nextBudget()
     }
+  }
+
+  get restPollMs(): number {
+    return this.isHeard ? heardPollMs : this.pollMs
   }
 
   begin(): boolean {
@@ -361,3 +367,6 @@ const careMs = 500
 const idleMs = 2_000
 /** After a commit the lock is left alone for this long while others may want it. */
 const fairnessMs = 0.3
+
+/** So often an idle process looks by itself for commits that are reported to it: a report may be lost, or come late from a busy main thread. */
+const heardPollMs = 100

@@ -154,6 +154,16 @@ export class StoreEngine {
     }
   }
 
+  /** See {@link Engine.rests}. */
+  get rests(): boolean {
+    return this.engine.rests
+  }
+
+  /** Whether commits of other processes are reported, so that an idle process may look for them less often. */
+  hears(isHeard: boolean): void {
+    this.database.isHeard = isHeard
+  }
+
   /** See {@link Engine.hint}. */
   hint(): void {
     this.engine.hint()

@@ -23,6 +23,16 @@ function watching(path: string, mono = { now: 0 }) {
   return { commits, next }
 }
 
+test('a watch that works reports its own beginning, and is on until it is closed', async () => {
+  const path = join(scratchFolder(), 'it.db')
+  writeFileSync(`${path}-anchor`, '')
+  const { commits, next } = watching(path)
+  expect(await next(() => undefined)).toBe('heard')
+  expect(commits.isOn).toBe(true)
+  commits.tell(false)
+  expect(commits.isOn).toBe(false)
+})
+
 test('a write to the anchor is heard', async () => {
   const path = join(scratchFolder(), 'it.db')
   writeFileSync(`${path}-anchor`, '')
