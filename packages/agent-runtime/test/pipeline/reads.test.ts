@@ -29,7 +29,7 @@ describe('the events that stages have received', () => {
     const received = new Received(10_000)
     const chunks = [
       chunk(2, '"é🙂"', 5),
-      chunk(3, '', 5),
+      chunk(3, '\ud800', 5),
       chunk(7, '[1,\n2]', 6),
       chunk(9, '{}', 5),
       chunk(10, 'x', 6),
@@ -42,6 +42,9 @@ describe('the events that stages have received', () => {
     ] as const
     expect(received.find('a', 'r1', ranges)).toEqual(chunks)
     expect(received.find('a', 'r1', ranges)).toEqual(chunks)
+    const narrow = [chunk(1, '"\u0000é\u00ff"'), chunk(2, '{}')]
+    received.keep('a', 'r2', narrow)
+    expect(received.find('a', 'r2', [[1, 2]])).toEqual(narrow)
   })
 
   test('are kept within a bound: the first of a task stay, tasks that asked longest ago go', () => {
