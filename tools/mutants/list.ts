@@ -889,6 +889,23 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'does not parse'],
   },
   {
+    name: 'H08 a verification after a seal takes any history for the one that was sealed',
+    file: `${persistence}care/verify/journal-rules.ts`,
+    edits: [
+      [
+        '    else if (!kept.equals(sealed)) this.faults',
+        '    else if (kept.length !== sealed.length) this.faults',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify-since.test.ts', 'is another one'],
+  },
+  {
+    name: 'H08 a verification after a seal looks at no task that a commit touched',
+    file: `${persistence}care/verify/journal-rules.ts`,
+    edits: [['      this.touched?.add(task)\n', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify-since.test.ts', 'each edit of an event'],
+  },
+  {
     name: 'H08 verify counts no chunks of output',
     file: `${persistence}care/verify/task-rules.ts`,
     edits: [['      faults.same(`task ${row.id}, output`, output.last, output.count)\n', '']],

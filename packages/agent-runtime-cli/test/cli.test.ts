@@ -62,6 +62,38 @@ describe('agent-runtime verify', () => {
     expect(out).toMatch(/damaged, 3 faults\n {2}event:.*\n {2}and 2 more\n/)
   })
 
+  test('reads what is new after the seal in a file, and writes the next one there', async () => {
+    const path = await storeOf(3)
+    const seal = `${path}.seal.json`
+    const first = await run('verify', path, '--seal', seal)
+    expect(first.out).toContain('tasks 3,')
+    await storeOf(1, path)
+    const second = await run('verify', path, '--seal', seal)
+    expect(second.code).toBe(cliExitCodes.ok)
+    expect(second.out).toMatch(/tasks 1, .*\n {2}read: all after commit \d+, which .*seal.json seals\n/)
+    const kept = readFileSync(seal, 'utf8')
+    const report = JSON.parse((await run('verify', path, '--seal', seal, '--json')).out) as Verification
+    expect(report).toMatchObject({ ok: true, tasks: 0, seal: JSON.parse(kept) as unknown })
+  })
+
+  test('keeps the seal when something is wrong, and refuses a file that is none', async () => {
+    const path = await storeOf(2)
+    const seal = `${path}.seal.json`
+    await run('verify', path, '--seal', seal)
+    const kept = readFileSync(seal, 'utf8')
+    new Database(path).exec('UPDATE totals SET running = 7').close()
+    expect((await run('verify', path, '--seal', seal)).code).toBe(cliExitCodes.damaged)
+    expect(readFileSync(seal, 'utf8')).toBe(kept)
+    for (const text of ['no JSON', '{}', '[]', '{"storeId":"x","commit":-1,"hash":"y"}']) {
+      writeFileSync(seal, text)
+      const { code, err } = await run('verify', path, '--seal', seal)
+      expect([code, err]).toEqual([cliExitCodes.usage, expect.stringContaining('seal')])
+    }
+    const nowhere = join(path, 'nowhere', 'seal.json')
+    const { err } = await run('verify', await storeOf(1), '--seal', nowhere)
+    expect(err).toContain(`the seal cannot be written to ${nowhere}`)
+  })
+
   test('X10 lets no control character of a store through', async () => {
     const path = await storeOf(1)
     new Database(path).exec("UPDATE stream SET key = key || char(27) || '[2J' || char(10)").close()

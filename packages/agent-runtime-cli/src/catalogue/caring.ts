@@ -80,9 +80,17 @@ Tasks are counted first, and nothing happens. Add --yes to delete them. With --l
         fallback: '100',
         read: readWhole(1, 10_000),
       },
+      {
+        flags: '--seal <file>',
+        about:
+          'read only what came after the seal in this file, and write the next seal into it; without the file read all',
+      },
       ...onStore,
     ],
-    examples: [['agent-runtime verify tasks.db', 'read everything and compare it']],
+    examples: [
+      ['agent-runtime verify tasks.db', 'read everything and compare it'],
+      ['agent-runtime verify tasks.db --seal verified.json', 'read what is new since the last time'],
+    ],
     exits: [
       [0, 'nothing is wrong'],
       [65, 'the store is damaged or cut, has lost commits, or is no store'],

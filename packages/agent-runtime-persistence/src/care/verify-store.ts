@@ -1,25 +1,50 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assertOptions, type Rules, signalRule, wholeNumber } from '@ku0/agent-runtime-core'
+import {
+  assertOptions,
+  invalid,
+  isRecord,
+  type Rules,
+  signalRule,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
 import { lookForAnchor } from '../sqlite/anchor.ts'
 import { openWhatIsLeft } from '../sqlite/reading.ts'
+import type { Db } from '../sqlite/open.ts'
 import { storeErrorOf } from '../sqlite/errors.ts'
 import { chainDigest, nextTurn, systemEnvironment } from '../system.ts'
 import { isPostgresUrl } from '../postgres/url.ts'
 import { parseStoreUrl } from '../store-url.ts'
 import { reportOf } from './verify/unreadable-file.ts'
-import type { Verification } from './verify/verification.ts'
+import type { Seal, Verification } from './verify/verification.ts'
 import { verifyDatabase } from './verify/verify-database.ts'
 
 export interface VerifyOptions {
   /** How many faults are described in full: 1 to 10 000, 100 by default. */
   readonly maxFaults?: number
+  /**
+   * The seal of an earlier verification: only the commits after it are read, with all tasks that they touched, and the counters. So it costs what is
+   * new. It does not look at pages, nor at what no commit has touched since.
+   */
+  readonly since?: Seal
   /** Ends it early: it rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
-const verifyRules: Rules<VerifyOptions> = { maxFaults: wholeNumber(1, 10_000), signal: signalRule }
+const verifyRules: Rules<VerifyOptions> = {
+  maxFaults: wholeNumber(1, 10_000),
+  since: ['a seal, as a verification returns it: { storeId, commit, hash }', isSeal],
+  signal: signalRule,
+}
+
+/** Whether something is a {@link Seal}, whichever store it is of. */
+function isSeal(given: unknown): boolean {
+  if (!isRecord(given)) return false
+  const { storeId, commit, hash } = given
+  const isHash = typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash)
+  return typeof storeId === 'string' && Number.isSafeInteger(commit) && (commit as number) >= 0 && isHash
+}
 
 /** See `verifyStore`. */
 export async function verify(url: string, options: VerifyOptions = {}): Promise<Verification> {
@@ -54,14 +79,15 @@ async function verifyCopy(url: string, options: VerifyOptions): Promise<Verifica
 /** The same by the path of the file. */
 export async function verifyFile(
   given: string,
-  { maxFaults = 100, signal }: VerifyOptions = {},
+  { maxFaults = 100, since, signal }: VerifyOptions = {},
 ): Promise<Verification> {
   const { db, path, isCut } = openWhatIsLeft(given)
   const { digest } = systemEnvironment()
   try {
     const hashes = { chain: chainDigest, sha256Hex: (text: string) => digest.sha256Hex(text) }
+    if (since !== undefined) assertSealOf(db, path, since)
     // Read before the first slice: the journal is never behind what was an anchor before.
-    const slices = verifyDatabase({ db, path, isCut, anchor: lookForAnchor(path), hashes, maxFaults })
+    const slices = verifyDatabase({ db, path, isCut, anchor: lookForAnchor(path), hashes, maxFaults, since })
     for (;;) {
       signal?.throwIfAborted()
       const { done, value } = slices.next()
@@ -74,4 +100,13 @@ export async function verifyFile(
   } finally {
     db.close()
   }
+}
+
+/** Two stores may have commits of one number. A text that names no store is damage, which is found later. */
+function assertSealOf(db: Db, path: string, { storeId }: Seal): void {
+  const own = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get()
+  if (own === storeId || own === undefined) return
+  throw invalid(
+    `since is the seal of store ${storeId}, and ${path} is store ${own}; leave it out to read all`,
+  )
 }

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { onTestFinished } from 'vitest'
 import { draws, everyNth } from '../../../../tools/draws.ts'
-import { verifyStore, type Verification } from '../../src/index.ts'
+import { verifyStore, type Seal, type Verification } from '../../src/index.ts'
 
 export interface EventRow {
   task: number
@@ -15,7 +15,8 @@ export interface EventRow {
 }
 
 export const good = { ok: true, faults: [], faultCount: 0 }
-export const verify = (path: string) => verifyStore(`sqlite:${path}`)
+export const verify = (path: string, since?: Seal) =>
+  verifyStore(`sqlite:${path}`, since === undefined ? {} : { since })
 
 /** A store that is damaged, looked at, and mended, again and again. */
 export class Spoiled {
@@ -44,8 +45,18 @@ export class Spoiled {
     return this.commits.get(`${task}:${seq}`) ?? Number.NaN
   }
 
+  /** The seal of a commit, as a verification that ended there would have returned it. */
+  sealOf(commit: number): Seal {
+    const storeId = this.db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get()
+    const hash = this.db
+      .prepare<[number], Buffer>('SELECT hash FROM journal WHERE number = ?')
+      .pluck()
+      .get(commit)
+    return { storeId: storeId ?? '', commit, hash: (hash ?? Buffer.alloc(32)).toString('hex') }
+  }
+
   /** What verification says of the store after this, which is undone afterwards; undefined where the database itself refuses it. */
-  async after(spoil: (db: Database.Database) => void): Promise<Verification | undefined> {
+  async after(spoil: (db: Database.Database) => void, since?: Seal): Promise<Verification | undefined> {
     const kept = this.db.serialize()
     const copy = `${this.path}.spoiled`
     writeFileSync(copy, kept)
@@ -61,7 +72,7 @@ export class Spoiled {
     } finally {
       db.close()
     }
-    const found = await verify(copy)
+    const found = await verify(copy, since)
     for (const suffix of ['', '-wal', '-shm', '-anchor']) rmSync(copy + suffix, { force: true })
     return found
   }

@@ -14,6 +14,8 @@ export class JournalWalk {
   named = 0
   /** Whether the journal was cut: tasks whose events it no longer names may be there. */
   isCut = false
+  /** The tasks whose events were named since the commit after which it began; undefined if it reads all. */
+  touched: Set<number> | undefined
   private hash: Buffer = Buffer.alloc(32)
   private readonly faults: Faults
   private readonly rows
@@ -21,6 +23,7 @@ export class JournalWalk {
   private readonly one
   private readonly pruned
   private readonly base
+  private readonly hashOf
   private readonly believedUntil: number
 
   constructor(db: Db, faults: Faults) {
@@ -39,10 +42,29 @@ export class JournalWalk {
       )
       .raw()
     this.pruned = db.prepare<[number], Buffer>('SELECT hash FROM pruned WHERE task = ?').pluck()
+    this.hashOf = db.prepare<[number], Buffer>('SELECT hash FROM journal WHERE number = ?').pluck()
     this.base = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'journal_base'").pluck()
     // Before there were hashes of them, such a commit is believed.
     const until = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'pruned_unhashed_until'").pluck()
     this.believedUntil = Number(until.get() ?? 0)
+  }
+
+  /** The hash of the last commit that was looked at, in hex. */
+  get lastHash(): string {
+    return this.hash.toString('hex')
+  }
+
+  /** Begins after a commit that was verified before, unless the journal was cut behind it. In a transaction. */
+  beginAfter(commit: number, hash: string): void {
+    this.touched = new Set()
+    this.skipCut()
+    if (commit < this.number) return
+    const kept = commit === this.number ? this.hash : this.hashOf.get(commit)
+    const sealed = Buffer.from(hash, 'hex')
+    if (kept === undefined) this.faults.commit(commit, brief(sealed), 'no such commit')
+    else if (!kept.equals(sealed)) this.faults.commit(commit, brief(sealed), brief(kept))
+    this.number = commit
+    this.hash = sealed
   }
 
   /** One slice, up to a commit at the most; false when there is no more. In a transaction. */
@@ -86,6 +108,7 @@ export class JournalWalk {
   ): boolean {
     let isWhole = true
     for (const [task, first, last] of stretches) {
+      this.touched?.add(task)
       const found = first === last ? this.single(task, first) : this.hashes.all(task, first, last)
       for (const [type, hash] of found) {
         digest.update(hash)
@@ -112,9 +135,10 @@ export class JournalWalk {
   }
 }
 
-/** The commits that added these events, by task: of each task one. In slices, since it reads the whole journal. */
+/** The commits after one that added these events, by task: of each task one. In slices, since it reads the whole journal. */
 export function* commitsOf(
   db: Db,
+  begin: number,
   events: ReadonlyMap<number, number>,
   slice: <T>(run: () => T) => T,
 ): Generator<void, readonly number[]> {
@@ -122,7 +146,7 @@ export function* commitsOf(
     'SELECT number, at, touched, hash FROM journal WHERE number > ? ORDER BY number LIMIT ? + 0',
   )
   const commits: number[] = []
-  for (let after = 0, more = true; more;) {
+  for (let after = begin, more = true; more;) {
     const found = slice(() => rows.all(after, sliceRows))
     for (const { number, touched } of found)
       for (const [task, first, last] of touchedIn(touched) ?? []) {

@@ -45,6 +45,8 @@ export function reportOf(error: unknown, path: string): Verification | undefined
     lastGood: { commit: 0, at: null },
     remedy: remedyOf({ size, lastGood: 0 }),
     anchored: anchor?.commit ?? null,
+    since: null,
+    seal: null,
   }
 }
 

@@ -1,5 +1,13 @@
 import type { StoreFault } from './faults.ts'
 
+/** A commit up to which a store was verified. Keep it apart from the store: whoever can change both can make them agree. */
+export interface Seal {
+  readonly storeId: string
+  readonly commit: number
+  /** The journal's hash of the commit, 64 hex digits. */
+  readonly hash: string
+}
+
 /** The result of a verification. */
 export interface Verification {
   /** Nothing is wrong. */
@@ -21,4 +29,8 @@ export interface Verification {
   readonly remedy: string | null
   /** The commit that the anchor names; null where there is no anchor. */
   readonly anchored: number | null
+  /** The commit of the seal after which it began; null if it read all. */
+  readonly since: number | null
+  /** The seal of the last commit that it looked at, for the next verification; null if something is wrong. */
+  readonly seal: Seal | null
 }

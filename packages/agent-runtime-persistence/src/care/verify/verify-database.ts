@@ -22,7 +22,7 @@ import { checkEvaluations, checkOwners, checkRecords } from './record-rules.ts'
 import { checkCounters, compareSpent, compareSums, readSpent, readSums, type Sums } from './sum-rules.ts'
 import { Tally } from './tally.ts'
 import { prepareTaskRules } from './task-rules.ts'
-import type { Verification } from './verification.ts'
+import type { Seal, Verification } from './verification.ts'
 
 interface VerifyCase {
   readonly db: Db
@@ -34,6 +34,8 @@ interface VerifyCase {
   readonly anchor: Anchor | 'unreadable' | undefined
   readonly hashes: Hashes
   readonly maxFaults: number
+  /** Of this store: it begins after it. */
+  readonly since: Seal | undefined
 }
 
 /**
@@ -47,6 +49,7 @@ export function* verifyDatabase({
   anchor: found,
   hashes,
   maxFaults,
+  since,
 }: VerifyCase): Generator<void, Verification> {
   const faults = new Faults(maxFaults)
   const slice = <T>(run: () => T): T => db.transaction(run)()
@@ -60,12 +63,14 @@ export function* verifyDatabase({
     faults.add('anchor', 'the anchor', 'one that can be read', 'one that cannot be trusted')
   const size = checkSize(db, { path, isCut }, faults)
   try {
-    yield* checkFile(db, faults, slice)
+    checkObjects(db, faults)
+    yield
+    if (since === undefined) yield* checkTables(db, faults, slice)
     slice(() => checkMeta(db, faults))
     storeId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get() ?? ''
     const loss = slice(() => lossIn(db, path, anchor))
     if (loss !== undefined) tellLoss(loss, faults)
-    yield* checkAll()
+    yield* since === undefined ? checkAll() : checkSince(since)
     isWhole = true
   } catch (error) {
     if (!isDamage(error)) throw error
@@ -83,6 +88,9 @@ export function* verifyDatabase({
     lastGood,
     remedy: faults.count === 0 ? null : remedyOf({ size, lastGood: lastGood.commit }),
     anchored: anchor?.commit ?? null,
+    since: since?.commit ?? null,
+    seal:
+      faults.count === 0 && walk !== undefined ? { storeId, commit: walk.number, hash: walk.lastHash } : null,
   }
 
   function* checkAll(): Generator<void, void> {
@@ -106,12 +114,51 @@ export function* verifyDatabase({
     yield* checkJournal(before, after)
   }
 
-  /** The sums when the last task had been looked at. */
-  function* checkTasks(load: ReturnType<typeof prepareLoad>): Generator<void, Sums> {
+  /** The commits after a seal, and all tasks that they touched; then counters, which indexes count. What no commit touched since is believed. */
+  function* checkSince({ commit, hash }: Seal): Generator<void, void> {
+    const load = prepareLoad(new Statements(db))
+    const journal = new JournalWalk(db, faults)
+    walk = journal
+    const end = slice(() => {
+      journal.beginAfter(commit, hash)
+      return load.journal()?.[0] ?? 0
+    })
+    while (slice(() => journal.slice(end))) yield
+    const { checkTask, forget } = rulesOfTasks(load)
+    const rowOf = db.prepare<[number], RowOf<'task'>>(`SELECT ${listed('task')} FROM task WHERE id = ?`).raw()
+    const stray = db.prepare<[number], number>('SELECT 1 FROM event WHERE task = ? LIMIT 1').pluck()
+    const left = (journal.touched ?? []).values()
+    const sliceOf = (): boolean => {
+      let seen = 0
+      forget()
+      for (let next = left.next(); next.done !== true; next = left.next()) {
+        const id = next.value
+        const row = rowOf.get(id)
+        if (row !== undefined) faults.reading(`task ${id}`, () => checkTask(taskOf(row)))
+        else if (stray.get(id) !== undefined)
+          faults.event(id, 1, 'no event of a missing task', `events of task ${id}`)
+        seen += 1 + ((row?.[seqColumn] as number | undefined) ?? 0)
+        if (seen >= sliceEvents) return true
+      }
+      return false
+    }
+    for (let more = true; more;) {
+      more = slice(sliceOf)
+      yield
+    }
+    slice(() => faults.reading('counters', () => checkCounters(db, load, faults)))
+  }
+
+  function rulesOfTasks(load: ReturnType<typeof prepareLoad>): ReturnType<typeof prepareTaskRules> {
     const past = pastIncarnations(db) ?? []
     const ids = createIdCodec(/^[0-9a-f]{17}$/.test(storeId) ? storeId : noStoreId, past)
     const fenceFloors = past.map(({ fenceFloor }) => fenceFloor)
-    const { checkTask, forget } = prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, tally })
+    return prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, tally })
+  }
+
+  /** The sums when the last task had been looked at. */
+  function* checkTasks(load: ReturnType<typeof prepareLoad>): Generator<void, Sums> {
+    const { checkTask, forget } = rulesOfTasks(load)
     const tasks = db
       .prepare<[number], RowOf<'task'>>(`SELECT ${listed('task')} FROM task WHERE id > ? ORDER BY id`)
       .raw()
@@ -159,7 +206,8 @@ export function* verifyDatabase({
   }
 
   function* findLastGood(): Generator<void, Verification['lastGood']> {
-    const commits = faults.events.size === 0 ? [] : yield* commitsOf(db, faults.events, slice)
+    const commits =
+      faults.events.size === 0 ? [] : yield* commitsOf(db, since?.commit ?? 0, faults.events, slice)
     const first = commits.reduce((least, commit) => Math.min(least, commit), faults.firstCommit)
     const row = db
       .prepare<[number], { number: number; at: number }>(
@@ -193,8 +241,8 @@ function checkSize(db: Db, { path, isCut }: Pick<VerifyCase, 'path' | 'isCut'>, 
   return size
 }
 
-/** Pages, indexes and constraints, a table at a time, and whether all tables and indexes are there. */
-function* checkFile(db: Db, faults: Faults, slice: <T>(run: () => T) => T): Generator<void, void> {
+/** Whether all tables, indexes and views are there, as they were made. */
+function checkObjects(db: Db, faults: Faults): void {
   const expected = expectedObjects()
   const actual = objectsOf(db)
   for (const [name, { sql }] of expected) {
@@ -204,8 +252,12 @@ function* checkFile(db: Db, faults: Faults, slice: <T>(run: () => T) => T): Gene
   }
   for (const name of actual.keys())
     if (name.startsWith('trigger ')) faults.add('file', name, 'no trigger', 'another program writes here')
-  yield
-  for (const name of actual.keys()) {
+}
+
+/** Pages, indexes and constraints, a table at a time. */
+function* checkTables(db: Db, faults: Faults, slice: <T>(run: () => T) => T): Generator<void, void> {
+  const expected = expectedObjects()
+  for (const name of objectsOf(db).keys()) {
     if (!name.startsWith('table ') || !expected.has(name)) continue
     const table = name.slice('table '.length)
     try {
