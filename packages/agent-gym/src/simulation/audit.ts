@@ -97,7 +97,7 @@ export class Audit {
     const suspecting = this.leases.suspecting()
     const isHeld = processes.every((process) => suspecting.has(process))
     const { clients } = this.rows.structures()
-    const lacksCredits = (found: Followed) => this.structures.lacksCredits(found, clients)
+    const lacksCredits = (found: Followed) => this.structures.ledger.lacksCredits(found, clients)
     return readyTasks(this.followed, isHeld ? maxCrashes : Number.POSITIVE_INFINITY, lacksCredits).length
   }
 
@@ -205,7 +205,7 @@ export class Audit {
         if (isChild(first)) children += 1
       } else if (events.some(({ type }) => type === 'task.canceled' || type === 'task.resumed')) others += 1
       if (events.some(({ type }) => type === 'task.requeued')) requeued += 1
-      this.structures.leased(row.id, found?.row.lease ?? null)
+      this.structures.supervisors.leased(row.id, found?.row.lease ?? null)
       const now = this.tasks.follow(process, found, row, events)
       if (
         events.some(({ type }) => type === 'task.started') &&
@@ -231,7 +231,7 @@ export class Audit {
     const structures = this.rows.structures()
     this.structures.look(this.followed, structures)
     if (process === undefined) return
-    const lacksCredits = (found: Followed) => this.structures.lacksCredits(found, structures.clients)
+    const lacksCredits = (found: Followed) => this.structures.ledger.lacksCredits(found, structures.clients)
     this.#broken(orderRules(this.followed, started, this.#config, lacksCredits))
     const { leaseTtlMs } = this.#config
     const workers = started.length === 0 ? [] : this.leases.workersOf(process)
@@ -273,7 +273,7 @@ export class Audit {
     if (this.#config.shares !== undefined && this.openTasks === 0)
       this.#broken(shareRules(this.followed, this.rows.clients()))
     this.work.end(this.rows.work())
-    this.structures.end(this.rows.structures())
+    this.structures.ledger.end(this.rows.structures())
     for (const task of this.#canceled)
       if (this.rows.task(task)?.state !== CANCELED)
         this.#findings.violated(

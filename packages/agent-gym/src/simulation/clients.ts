@@ -212,7 +212,7 @@ export class Clients {
   #buy(process: SimulatedProcess, client: string, credits: number, key: string): void {
     this.#call(process, `buys ${credits} credits for '${client}' (${key})`, async (runtime) => {
       await runtime.credits.purchase(client, credits, { key })
-      this.#audit.structures.bought(client, key, credits)
+      this.#audit.structures.ledger.bought(client, key, credits)
     })
   }
 

@@ -181,7 +181,7 @@ export class TaskAudit {
       // A client pays at the end of its task; what comes behind that is the budgets' alone.
       if (walk.state < COMPLETED) found.paid += charged.cost
     }
-    this.#parts.structures.event(found, task, event, data)
+    this.#parts.structures.supervisors.event(found, task, event, data)
     switch (type) {
       case 'task.queued': {
         move(-1)
@@ -210,7 +210,7 @@ export class TaskAudit {
         move(-1)
         walk.state = REJECTED
         this.#parts.work.rejected(task, data as unknown as EventData['task.rejected'])
-        this.#parts.structures.rejected(task, data as unknown as EventData['task.rejected'])
+        this.#parts.structures.ledger.rejected(task, data as unknown as EventData['task.rejected'])
         this.#findings.count('refusals')
         return
       case 'task.started': {
@@ -267,7 +267,7 @@ export class TaskAudit {
         ofHolder()
         this.#findings.count('completions')
         this.#outputRules(found, task, data['output'])
-        this.#parts.structures.summed(task, data['output'])
+        this.#parts.structures.pipelines.summed(task, data['output'])
         this.#leave(found, walk, COMPLETED)
         return
       case 'task.failed': {
@@ -351,7 +351,7 @@ export class TaskAudit {
         return
       case 'child.spawned':
         // A permanent child that has completed is started anew by its supervisor, whoever holds that.
-        if (this.#parts.structures.isAnew(task, data)) move(QUEUED, RUNNING, WAITING)
+        if (this.#parts.structures.supervisors.isAnew(task, data)) move(QUEUED, RUNNING, WAITING)
         else ofHolder()
         this.#findings.count('children')
         found.policyOfChildren.set(
