@@ -1,0 +1,11 @@
+import { defineTask } from '@ku0/agent-runtime'
+
+/** Takes any input as it is. */
+const anything = {
+  '~standard': { version: 1, vendor: 'crowd', validate: (value: unknown) => ({ value }) },
+} as const
+
+/** The task that a crowd shares; its result is the process that ran it. */
+export function brief(run: () => Promise<number> | number) {
+  return defineTask({ type: 'brief', input: anything }, run)
+}
