@@ -86,12 +86,15 @@ export function TaskRows({
       <div role="rowgroup" className="rows-head">
         <div role="row" className="task-row">
           <span role="columnheader">
-            <input
-              type="checkbox"
-              aria-label="Select all rows that are loaded"
-              checked={table.getIsAllRowsSelected()}
-              onChange={table.getToggleAllRowsSelectedHandler()}
-            />
+            <label>
+              <input
+                type="checkbox"
+                aria-label="Select all rows that are loaded"
+                checked={table.getIsAllRowsSelected()}
+                onChange={table.getToggleAllRowsSelectedHandler()}
+              />
+              <span className="on-phone faint">Select all that are loaded</span>
+            </label>
           </span>
           {table.getFlatHeaders().map((header) => (
             <span key={header.id} role="columnheader" className={`col-${header.column.id}`}>
