@@ -49,8 +49,9 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
         given: rest.hosts,
       },
     ])
-  if (!isOwn && rest.tokens === 'store') await assertSomeToken(runtime, rest)
   const hosts = [...(rest.hosts ?? []), ...(isOwn || isWildcard(host) ? [] : [host])]
+  const isReached = !isOwn || hosts.some((name) => typeof name === 'string' && !isLoopback(name))
+  if (isReached && rest.tokens === 'store') await assertSomeToken(runtime, rest)
   const desk = createDesk(runtime, { ...rest, hosts, exposed: !isOwn }, true)
   const limits = limitsOf(options.limits)
   const listening = createHttpServer(

@@ -43,6 +43,8 @@ test('a server that other machines reach is never open, and does not start witho
   expect(await status()).toBe(401)
   const options = { host: '0.0.0.0', hosts: ['tasks.example.com'], port: 0, tokens: 'store' } as const
   await expect(serve(runtime, options)).rejects.toThrow(/tokens: at least one token in the store/)
+  const behindProxy = { hosts: ['tasks.example.com'], port: 0, tokens: 'store' } as const
+  await expect(serve(runtime, behindProxy)).rejects.toThrow(/tokens: at least one token in the store/)
   await runtime.accessTokens.put('ci', { hash: hashToken('one'), scopes: ['read'] })
   await runtime.accessTokens.revoke('ci')
   await expect(serve(runtime, options)).rejects.toThrow(/tokens: at least one token in the store/)

@@ -148,12 +148,12 @@ async function assetsOf() {
 }
 
 /** The error in the words of the command line. */
-function told(error: unknown, { serve: { host, port } }: Settings): unknown {
+function told(error: unknown, { serve: { host, hosts, port } }: Settings): unknown {
   if (error instanceof ConfigError)
     return error.problems.some(({ path }) => path === 'tokens')
       ? new RuntimeError(
           'invalid_config',
-          `a server on ${host} is open to other machines, so it needs tokens, and its store holds none that is accepted: make one with agent-runtime token create NAME --scopes read,submit`,
+          `a server that is reached as ${[host, ...hosts].join(', ')} needs tokens, and its store holds none that is accepted: make one with agent-runtime token create NAME --scopes read,submit`,
         )
       : error
   const { code, message } = error as NodeJS.ErrnoException
