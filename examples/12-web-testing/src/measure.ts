@@ -38,6 +38,8 @@ export async function measure(size: SiteSize, runs: number): Promise<Measured> {
       tasks: [...tasks, batch],
       // A handler is run once: what is measured is what happens in production.
       strict: false,
+      // A slot for each stage: with fewer, one of them waits until another has nothing to do.
+      workers: { capacity: tasks.length },
       logger: false,
     })
     const input = { site: site.url }

@@ -16,7 +16,14 @@ const { values, positionals } = parseArgs({
 })
 const [database, site = ''] = positionals
 
-await using runtime = await createRuntime({ store: `sqlite:${database}`, tasks, start: false, logger: false })
+await using runtime = await createRuntime({
+  store: `sqlite:${database}`,
+  tasks,
+  // A slot for each stage.
+  workers: { capacity: tasks.length },
+  start: false,
+  logger: false,
+})
 onBorders(runtime, (border) => {
   console.log(`border: ${border}`)
   if (border === values['die-at']) process.kill(process.pid, 'SIGKILL')
