@@ -29,6 +29,14 @@ const gym = `${pnpm} --filter @ku0/agent-gym gym:run --`
 const built = 'if node tools/built.ts; then export CONSOLE_IS_BUILT=1; fi; '
 const packed = 'node_modules/.cache/packed'
 const report = 'packages/agent-gym/reports/q4-execution-scale.json'
+/** Scenarios that take minutes, one of them up to three quarters of an hour. */
+const agents = [
+  'supervised-kills',
+  'supervised-storm-1000',
+  'stream-kills-full',
+  'marketplace-100',
+  'credits-kills',
+]
 
 /** In the order in which they start. What a later stage reads, an earlier one that runs alone has written. */
 export function stagesOf(length: Length, seed = 1): readonly Stage[] {
@@ -129,6 +137,11 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
           name: 'races',
           command: `${pnpm} races --cancels 10000 --stops 500 --histories 30`,
           cores: 1,
+        },
+        {
+          name: 'storms and kills of agents, in the gym',
+          command: `${gym} --suite all ${agents.map((id) => `--only ${id}`).join(' ')} --benchmarks packages/agent-gym/benchmarks/q4 --report packages/agent-gym/reports/agents.json`,
+          tells: true,
         },
         { name: 'the store on PostgreSQL 15', command: `${pnpm} test:postgres-15 --whole` },
         { name: 'the store behind a pooler', command: `${pnpm} test:pooler --whole` },

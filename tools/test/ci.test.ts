@@ -87,6 +87,14 @@ test('a night runs the stages of a landing, longer', () => {
   expect(landing.find(({ name }) => name === 'the simulation')?.command).toMatch(/ 1\.\.100$/)
 })
 
+test('a night runs scenarios of the gym that are there', () => {
+  const stage = stagesOf('nightly').find(({ name }) => name === 'storms and kills of agents, in the gym')
+  const ids = [...(stage?.command ?? '').matchAll(/--only (\S+)/g)].map(([, id]) => id)
+  expect(ids).toContain('credits-kills')
+  const folder = join(import.meta.dirname, '../../packages/agent-gym/benchmarks/q4')
+  expect(ids.filter((id) => !existsSync(join(folder, `${id}.json`)))).toEqual([])
+})
+
 test('the long tests begin with files that are there', () => {
   const workspace = resolve(import.meta.dirname, '../..')
   expect(
