@@ -80,6 +80,11 @@ export function isBusy(error: unknown): boolean {
   return codeOf(error).startsWith('SQLITE_BUSY')
 }
 
+/** Whether a page was asked for that the file holds only the beginning of. */
+export function isCutWithinAPage(error: unknown): boolean {
+  return codeOf(error) === 'SQLITE_IOERR_SHORT_READ'
+}
+
 /** After these nothing the connection says can be trusted: the store stops for good (T7). */
 export function isFatal(error: unknown): boolean {
   if (isFull(error)) return false

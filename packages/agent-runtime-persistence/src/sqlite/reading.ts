@@ -4,7 +4,7 @@ import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { dataLossError, findDataLoss } from '../care/data-loss.ts'
-import { storeErrorOf } from './errors.ts'
+import { isCutWithinAPage, storeErrorOf } from './errors.ts'
 import { assertLargeEnough, assertNameKept, assertOurs, type Db, schemaOf, statOf } from './open.ts'
 import { assertOwnerStaysIn } from './other-users.ts'
 import { schemaVersion } from './schema.ts'
@@ -27,7 +27,8 @@ export function openWhatIsLeft(given: string): {
   try {
     return { ...openedForReading(given, false), isCut: false }
   } catch (error) {
-    if ((error as StoreError).code !== 'store_corrupt') throw error
+    const { code, cause } = error as StoreError
+    if (code !== 'store_corrupt' && !isCutWithinAPage(cause)) throw error
     try {
       return { ...openedForReading(given, true), isCut: true }
     } catch {

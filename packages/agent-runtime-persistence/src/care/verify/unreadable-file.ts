@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { isRecord, RuntimeError } from '@ku0/agent-runtime-core'
 import { lookForAnchor } from '../../sqlite/anchor.ts'
 import { smallestPage } from '../../sqlite/open.ts'
+import { isCutWithinAPage } from '../../sqlite/errors.ts'
 import { Faults } from './faults.ts'
 import { remedyOf } from './remedy.ts'
 import type { Verification } from './verification.ts'
@@ -18,8 +19,15 @@ export function reportOf(error: unknown, path: string): Verification | undefined
   const bytes = `${size} bytes`
   switch (error.code) {
     case 'not_found':
-    case 'store_data_loss':
       faults.add('file', 'the file', 'a store', `${bytes} of one`)
+      break
+    case 'store_data_loss':
+      // A young store is all in its log: then that is cut, and the file is whole.
+      if (size === 0) faults.add('file', 'the file', 'a store', `${bytes} of one`)
+      break
+    case 'store_io':
+      if (!isCutWithinAPage(error.cause)) return undefined
+      faults.add('file', `the file of ${bytes}`, 'whole pages', 'a page that is cut off')
       break
     case 'store_corrupt':
       faults.add('file', `the file of ${bytes}`, 'what SQLite can read', reasonOf(error))

@@ -330,7 +330,7 @@ function tellLoss({ kind, anchored, lastGood }: DataLoss, faults: Faults): void 
 
 function isDamage(error: unknown): boolean {
   const { code } = error as { code?: unknown }
-  return typeof code === 'string' && /^SQLITE_(CORRUPT|NOTADB|ERROR)/.test(code)
+  return typeof code === 'string' && /^SQLITE_(CORRUPT|NOTADB|ERROR|IOERR_SHORT_READ)/.test(code)
 }
 
 const seqColumn = namesOf('task').indexOf('seq')
