@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { migrations } from '../../../packages/agent-runtime-persistence/src/sqlite/schema.ts'
+import { benchFolder } from '../registry.ts'
 import { nothing, stepsOf, type Job, type Open } from '../system.ts'
 
 /** The driver that the runtime has, as far as it is used here. */
@@ -20,9 +21,9 @@ interface Statement {
   pluck(): Statement
 }
 
-const Driver = createRequire(
-  new URL('../../../packages/agent-runtime-persistence/package.json', import.meta.url),
-)('better-sqlite3') as new (file: string) => Database
+const Driver = createRequire(join(benchFolder, '../../packages/agent-runtime-persistence/package.json'))(
+  'better-sqlite3',
+) as new (file: string) => Database
 
 const lease = '426f12fd-fbe4-8240-8c58-0000000003e9'
 const worker = 'b6e98ceb-7b35-460a-a64e-6edd4b73532e/1'

@@ -18,6 +18,7 @@ export const run: Run = async ({ args, options, print, settings, signal }) => {
   if (args.length > 0 === hasFilter)
     throw new UsageError('give either ids of tasks, or a filter such as --state failed')
   await using client = await connect(await settings())
+  if (hasFilter) print.patience('lists the tasks')
   const found: readonly Selected[] = hasFilter
     ? await selected(client, { ...filter, states: filter.states ?? ['failed'] })
     : args.map((taskId): Selected => ({ taskId }))
