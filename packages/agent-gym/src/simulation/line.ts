@@ -11,7 +11,7 @@ import type { Audit } from './audit.ts'
 import type { Answered, Audited } from './audited.ts'
 import type { Findings } from './findings.ts'
 import type { Loop } from './loop.ts'
-import type { Plant } from './plants.ts'
+import type { Plant } from './plant.ts'
 
 /** What is wrong with a line for now. */
 export interface Trouble {

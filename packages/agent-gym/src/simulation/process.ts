@@ -11,7 +11,7 @@ import type { Findings } from './findings.ts'
 import { SimulatedLine } from './line.ts'
 import { Loop } from './loop.ts'
 import { type CodeVersion, type Outside, simulatedTasks } from './perform.ts'
-import { configOf, type Plant } from './plants.ts'
+import { configOf, type Plant } from './plant.ts'
 import type { Structures } from './structures.ts'
 import { leaseTtlMs } from './swarm.ts'
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { isRecord, RuntimeError } from '@ku0/agent-runtime-core'
 import type { Seal } from '@ku0/agent-runtime-persistence'
 import { UsageError } from '../complain.ts'
@@ -23,6 +23,7 @@ export function writeSeal(file: string, seal: Seal): void {
     writeFileSync(next, `${JSON.stringify(seal)}\n`)
     renameSync(next, file)
   } catch (error) {
+    if (existsSync(next)) rmSync(next)
     const reason = (error as NodeJS.ErrnoException).code ?? 'unknown error'
     throw new RuntimeError('invalid_argument', `the seal cannot be written to ${file}: ${reason}`, {
       cause: error,

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { AccessScope } from '@ku0/agent-runtime-core'
+import { hashToken } from '@ku0/agent-runtime-server'
 import type { Run } from '../call.ts'
 import { UsageError } from '../complain.ts'
 import { connect } from '../connect.ts'
@@ -18,7 +18,7 @@ export const run: Run = async ({ args: [name = ''], options, print, settings, sy
   const token = `ku0_${system.secret()}`
   await using connection = await connect(await settings(), { create: true, system })
   const { hash: _, ...kept } = await connection.accessTokens.put(name, {
-    hash: createHash('sha256').update(token).digest('hex'),
+    hash: hashToken(token),
     scopes,
     client,
     types,

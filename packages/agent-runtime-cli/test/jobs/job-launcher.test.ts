@@ -5,8 +5,8 @@ import { realSystem } from '../../src/system.ts'
 import { JobLauncher } from '../../src/worker/job-launcher.ts'
 import { scan } from '../project/job-tasks.ts'
 
-test('a job is started for a task that is due, however many tasks were submitted after it for later', async () => {
-  await using runtime = await createRuntime({
+const withoutWorkers = () =>
+  createRuntime({
     store: 'sqlite::memory:',
     tasks: [scan],
     workers: 0,
@@ -14,6 +14,9 @@ test('a job is started for a task that is due, however many tasks were submitted
     logger: false,
     config: { queueDepthLimit: 5_000, batchBackpressureThreshold: 5_000 },
   })
+
+test('a job is started for a task that is due, however many tasks were submitted after it for later', async () => {
+  await using runtime = await withoutWorkers()
   const due = await runtime.submit(scan, 1, { lane: 'batch' })
   await runtime.submitMany(
     Array.from({ length: 1_100 }, (_, n) => ({
@@ -51,13 +54,7 @@ test('a job is started for a task that is due, however many tasks were submitted
 })
 
 test('it ends when it is to, also while a service does not answer', async () => {
-  await using runtime = await createRuntime({
-    store: 'sqlite::memory:',
-    tasks: [scan],
-    workers: 0,
-    strict: false,
-    logger: false,
-  })
+  await using runtime = await withoutWorkers()
   await runtime.submit(scan, 1, { lane: 'batch' })
   const asked = Promise.withResolvers<void>()
   const target: JobTarget = {

@@ -13,20 +13,9 @@ import { migrate } from '../../src/sqlite/open.ts'
 import { migrations, schemaVersion } from '../../src/sqlite/schema.ts'
 import { addition, breach, marking } from '../helpers/later-version.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
-import { deeds } from '../helpers/writes-of-every-kind.ts'
+import { deeds, settingsOfDeeds } from '../helpers/writes-of-every-kind.ts'
 
-const { config } = parseExecutionConfig({
-  retention: {
-    completed: { ageMs: 1 },
-    failed: 'forever',
-    canceled: 'forever',
-    keysMs: 1,
-    ledger: { ageMs: 1 },
-  },
-  maxInlineBytes: 500,
-  quotaConfig: { models: { big: { maxInFlight: 2, onExceeded: 'defer' } } },
-  shares: { ledger: true },
-})
+const { config } = parseExecutionConfig(settingsOfDeeds)
 
 let programs = 0
 

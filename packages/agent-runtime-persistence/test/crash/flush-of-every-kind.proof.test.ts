@@ -14,20 +14,9 @@ import { contents, contentsOf, leave } from '../helpers/contents.ts'
 import { watchStatements } from '../fixtures/die-before.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 import { assertClosedStore } from '../helpers/closed-store.ts'
-import { deeds } from '../helpers/writes-of-every-kind.ts'
+import { deeds, settingsOfDeeds } from '../helpers/writes-of-every-kind.ts'
 
-const { config } = parseExecutionConfig({
-  retention: {
-    completed: { ageMs: 1 },
-    failed: 'forever',
-    canceled: 'forever',
-    keysMs: 1,
-    ledger: { ageMs: 1 },
-  },
-  maxInlineBytes: 500,
-  quotaConfig: { models: { big: { maxInFlight: 2, onExceeded: 'defer' } } },
-  shares: { ledger: true },
-})
+const { config } = parseExecutionConfig(settingsOfDeeds)
 
 /** Called before each statement that may write, of every store here. */
 let watch: ((sql: string) => void) | undefined

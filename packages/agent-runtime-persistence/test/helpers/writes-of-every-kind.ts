@@ -24,6 +24,20 @@ import {
 } from '@ku0/agent-runtime-core'
 import { hold, type Scene, submission, termsOf } from '@ku0/agent-runtime-conformance'
 
+/** The settings with which each of them has something to do. */
+export const settingsOfDeeds = {
+  retention: {
+    completed: { ageMs: 1 },
+    failed: 'forever',
+    canceled: 'forever',
+    keysMs: 1,
+    ledger: { ageMs: 1 },
+  },
+  maxInlineBytes: 500,
+  quotaConfig: { models: { big: { maxInFlight: 2, onExceeded: 'defer' } } },
+  shares: { ledger: true },
+} as const
+
 /** What a store is to be asked, and what it answers in full or in part. */
 export interface Deed<K extends WriteKind> {
   readonly write: Write<K>

@@ -13,7 +13,7 @@ import { addition, breach, marking } from '../helpers/later-version.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
 import { newPostgresStore, quiet } from '../helpers/postgres-store.ts'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
-import { deeds } from '../helpers/writes-of-every-kind.ts'
+import { deeds, settingsOfDeeds } from '../helpers/writes-of-every-kind.ts'
 
 /** A later program, as it opens the store: it brings the tables up to date in one transaction, under the lock of every commit. */
 async function newer(url: string, steps: readonly Migration[], besides = ''): Promise<void> {
@@ -29,26 +29,13 @@ async function newer(url: string, steps: readonly Migration[], besides = ''): Pr
   }
 }
 
-const config = {
-  retention: {
-    completed: { ageMs: 1 },
-    failed: 'forever',
-    canceled: 'forever',
-    keysMs: 1,
-    ledger: { ageMs: 1 },
-  },
-  maxInlineBytes: 500,
-  quotaConfig: { models: { big: { maxInFlight: 2, onExceeded: 'defer' } } },
-  shares: { ledger: true },
-} as const
-
 test('J04 an older program makes each kind of write beside a later one that has only added', async () => {
   const server = await sharedServer()
   for (const kind of Object.keys(deeds) as WriteKind[]) {
     const url = server.newStore()
     await Scene.play(
       (setting) => newPostgresStore(setting.config, setting.environment, url),
-      { digest: nodeDigest, quiet, config },
+      { digest: nodeDigest, quiet, config: settingsOfDeeds },
       async (scene) => {
         const { write, answer } = await deeds[kind](scene)
         await newer(url, [addition], marking)
