@@ -13,22 +13,23 @@ import { Gate, unauthenticated } from './access/gate.ts'
 import { hostsOf, isLoopback } from './access/names.ts'
 import { StoreTokens } from './access/store-tokens.ts'
 import { TokenBook } from './access/tokens.ts'
+import { TokenWatch } from './access/token-watch.ts'
 import { buildApi, route } from './api.ts'
 import { BulkActions } from './bulk/bulk-actions.ts'
 import { consoleAnswer } from './console-assets.ts'
-import { limitsOf, type ServerLimits } from './limits.ts'
+import { limitsOf } from './limits.ts'
 import type { Served, ServerOptions } from './options.ts'
 import { addProbes } from './probes.ts'
 import { problemOf, refusal } from './problem/problem.ts'
 import type { LineConnection, LineEnd } from './remote/connection.ts'
-import { LineHost } from './remote/line-host.ts'
+import { LineHost, type LineHostParts } from './remote/line-host.ts'
 import { PolledConnections } from './remote/polls.ts'
 import { RequestWorkers } from './remote/request-workers.ts'
 import { noReports } from './reports.ts'
 import type { Serving } from './serving.ts'
 import { RecentEvents } from './streams/recent-events.ts'
 import { Streams } from './streams/streams.ts'
-import { later, type Surroundings, system } from './system.ts'
+import { later, system } from './system.ts'
 import { Turns } from './turns.ts'
 import { toJsonWith } from './wire/answer.ts'
 import { type Incoming, pathOf, type Reply } from './wire/messages.ts'
@@ -70,8 +71,9 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
       },
     ])
   const gate = new Gate({ hosts, tokens, limits, clock: environment.clock })
-  const streams = new Streams(limits, environment)
-  const host = hostOf(options, limits, environment, onError)
+  const watch = new TokenWatch({ tokens, everyMs: limits.keepAliveMs, environment, report: onError })
+  const streams = new Streams(limits, environment, watch)
+  const host = hostOf(options, { limits, environment, watch, report: onError })
   const serving: Serving = {
     runtime,
     limits,
@@ -108,6 +110,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
 
   async function close(): Promise<void> {
     series?.[Symbol.dispose]()
+    watch.close()
     streams.close()
     serving.remote?.workers.close()
     host?.close()
@@ -158,9 +161,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
 
 function hostOf(
   { remoteWorkers: store }: ServerOptions,
-  limits: ServerLimits,
-  environment: Surroundings,
-  report: (error: unknown) => void,
+  parts: Omit<LineHostParts, 'store' | 'lines'>,
 ): LineHost | undefined {
   if (store === undefined) return undefined
   const lines = linesOf(store)
@@ -168,7 +169,7 @@ function hostOf(
     throw new ConfigError([
       { path: 'remoteWorkers', allowed: 'a store that was opened with openStore(url, { lines: true })' },
     ])
-  return new LineHost({ store, lines, limits, environment, report })
+  return new LineHost({ store, lines, ...parts })
 }
 
 /** The headers that every answer has. */

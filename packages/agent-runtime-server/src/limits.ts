@@ -26,7 +26,7 @@ export interface ServerLimits {
   readonly maxStreamBufferBytes: number
   /** How long a reader whose buffer is full may take nothing, before its stream is ended. */
   readonly maxStreamStallMs: number
-  /** How long a stream is silent before it sends a comment. */
+  /** How long a stream is silent before it sends a comment, and how often the tokens of all that is open are looked at. */
   readonly keepAliveMs: number
   /** Submissions in one request. */
   readonly maxSubmissions: number

@@ -1,14 +1,15 @@
+import type { Timers } from '@ku0/agent-runtime-core'
 import { expect, test } from 'vitest'
 import { hashToken, serve } from '../src/index.ts'
 import { system } from '../src/system.ts'
 import { callerOf, servedRuntime, serverOn } from './served.ts'
 
 /** A server with the tokens of its store, on a clock of its own. */
-async function storeServer(more: { readonly exposed?: boolean } = {}) {
+async function storeServer({ timers = system.timers, ...more }: { exposed?: boolean; timers?: Timers } = {}) {
   const runtime = await servedRuntime()
   const time = { at: 1_800_000_000_000 }
   const clock = { now: () => time.at, monotonic: () => time.at }
-  const server = serverOn(runtime, { tokens: 'store', environment: { ...system, clock }, ...more })
+  const server = serverOn(runtime, { tokens: 'store', environment: { ...system, clock, timers }, ...more })
   const raw = callerOf(server)
   const call = (method: string, path: string, token?: string, body?: unknown) =>
     raw(method, `/api/v1${path}`, body, token === undefined ? {} : { authorization: `Bearer ${token}` })
@@ -83,3 +84,69 @@ test('while the store cannot be read the tokens that are known stay, and before 
   expect(server.errors).toHaveLength(1)
   expect((await callerOf(late)('GET', '/api/v1/tasks')).status).toBe(503)
 })
+
+test('a stream and a long poll that are open end at the next beat once their token was revoked or has expired', async () => {
+  const { runtime, time, server, beat } = await beatingServer()
+  const { taskId } = await runtime.submit('wait', null)
+  const expiresAt = new Date(time.at + 5_000)
+  await runtime.accessTokens.put('kept', { hash: hashToken('kept'), scopes: ['read'] })
+  await runtime.accessTokens.put('lost', { hash: hashToken('lost'), scopes: ['read'] })
+  await runtime.accessTokens.put('late', { hash: hashToken('late'), scopes: ['read'], expiresAt })
+  const get = (path: string, token: string, accept: string) =>
+    server.fetch(
+      new Request(`http://localhost/api/v1/tasks/${taskId}/${path}`, {
+        headers: { accept, authorization: `Bearer ${token}` },
+      }),
+    )
+  const open = (token: string) => get('events', token, 'text/event-stream')
+  const [kept, lost, late] = await Promise.all(['kept', 'lost', 'late'].map(open))
+  const rests = [lost, late].map((stream) => stream?.text())
+  const result = get('result?waitMs=60000', 'lost', 'application/json')
+  await beat()
+  await runtime.accessTokens.revoke('lost')
+  time.at += 5_000
+  await beat()
+  for (const rest of rests) {
+    const text = await rest
+    expect(text?.split('event: ')[1]).toMatch(/^problem\ndata: .*"code":"unauthenticated"/)
+    expect(text).toContain('the token was revoked or has expired')
+  }
+  expect((await result).status).toBe(401)
+  const following = kept?.text()
+  await beat()
+  await runtime.signal(taskId, 'go')
+  expect(await following).toMatch(/task\.completed[^]*event: end/)
+})
+
+test('a stream of an open server ends once its store holds a token', async () => {
+  const { runtime, time, server, beat } = await beatingServer()
+  const { taskId } = await runtime.submit('wait', null)
+  const { body } = await server.fetch(
+    new Request(`http://localhost/api/v1/tasks/${taskId}/events`, {
+      headers: { accept: 'text/event-stream' },
+    }),
+  )
+  const text = new Response(body).text()
+  await runtime.accessTokens.put('ci', { hash: hashToken('one'), scopes: ['read'] })
+  time.at += 1_000
+  await beat()
+  expect(await text).toContain('event: problem')
+})
+
+/** The same with timers that fire when the test says so, and a way to await what they began. */
+async function beatingServer() {
+  const armed = new Set<() => void>()
+  const after = (_delayMs: number, run: () => void) => {
+    armed.add(run)
+    return { cancel: () => void armed.delete(run) }
+  }
+  const made = await storeServer({ timers: { after } })
+  const beat = async () => {
+    const due = [...armed]
+    armed.clear()
+    for (const run of due) run()
+    // A look at the store in memory ends within a few turns.
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { ...made, beat }
+}

@@ -6,7 +6,7 @@ import { type Caller, owner } from './caller.ts'
 export class RateBook {
   readonly #perSecond: number
   readonly #clock: Clock
-  readonly #buckets = new Map<Caller, { left: number; at: number }>()
+  readonly #buckets = new WeakMap<Caller, { left: number; at: number }>()
 
   constructor(perSecond: number, clock: Clock) {
     this.#perSecond = perSecond

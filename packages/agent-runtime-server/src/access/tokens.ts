@@ -8,7 +8,7 @@ import {
   problemsIn,
   type Rules,
 } from '@ku0/agent-runtime-core'
-import type { Caller } from './caller.ts'
+import { type Caller, owner } from './caller.ts'
 import { StoreTokens } from './store-tokens.ts'
 import { type TokenOptions, scopes } from './token-options.ts'
 
@@ -64,6 +64,14 @@ export class TokenBook {
     for (const entry of this.#entries.values())
       if (timingSafeEqual(entry.digest, digest) && now < entry.expiresAt) found = entry.caller
     return found
+  }
+
+  /** Whether a caller that was let in would be let in again. A token with other rights is another caller. */
+  accepts(caller: Caller, now: number): boolean {
+    if (caller === owner) return this.isOpen
+    this.#read()
+    for (const entry of this.#entries.values()) if (entry.caller === caller) return now < entry.expiresAt
+    return false
   }
 
   #read(): void {

@@ -9,6 +9,7 @@ import type {
 } from '@ku0/agent-runtime-core'
 import type { StoreLines, Welcome } from '@ku0/agent-runtime-persistence/lines'
 import type { Caller } from '../access/caller.ts'
+import type { TokenWatch } from '../access/token-watch.ts'
 import type { ServerLimits } from '../limits.ts'
 import { refusal } from '../problem/problem.ts'
 import type { Surroundings } from '../system.ts'
@@ -22,6 +23,7 @@ export interface LineHostParts {
   readonly lines: StoreLines
   readonly limits: ServerLimits
   readonly environment: Surroundings
+  readonly watch: TokenWatch
   readonly report: (error: unknown) => void
 }
 
@@ -34,18 +36,20 @@ export class LineHost implements HostEnd {
   readonly limits: ServerLimits
   readonly environment: Surroundings
   readonly report: (error: unknown) => void
-  readonly #sessions = new Set<LineSession>()
+  readonly #watch: TokenWatch
+  readonly #sessions = new Map<LineSession, Disposable>()
   readonly #byName = new Map<string, SessionEnd>()
   readonly #byWorker = new Map<string, SessionEnd>()
   readonly #listening: Disposable
   #interestStated = false
   #closed = false
 
-  constructor({ store, lines, limits, environment, report }: LineHostParts) {
+  constructor({ store, lines, limits, environment, watch, report }: LineHostParts) {
     this.store = store
     this.lines = lines
     this.limits = limits
     this.environment = environment
+    this.#watch = watch
     this.report = report
     this.#listening = store.listen({
       claimed: (claims) => this.#claimed(claims),
@@ -54,7 +58,7 @@ export class LineHost implements HostEnd {
       emitted: (chunks) => this.#emitted(chunks),
       schedulesDue: () => this.#schedulesDue(),
       drained: (drains) => {
-        for (const session of this.#sessions) session.drained(drains)
+        for (const session of this.#sessions.keys()) session.drained(drains)
       },
     })
   }
@@ -91,7 +95,12 @@ export class LineHost implements HostEnd {
   accept(connection: LineConnection, caller: Caller): LineEnd {
     const session = new LineSession(this, connection, caller)
     if (this.#closed) session.end()
-    else this.#sessions.add(session)
+    // The process connects again, and is refused by name.
+    else
+      this.#sessions.set(
+        session,
+        this.#watch.add(caller, () => session.end()),
+      )
     return session
   }
 
@@ -119,7 +128,10 @@ export class LineHost implements HostEnd {
 
   /** It is gone: its workers are silent until it is back. */
   left(session: SessionEnd): void {
-    if (!this.#sessions.delete(session as LineSession)) return
+    const watched = this.#sessions.get(session as LineSession)
+    if (watched === undefined) return
+    watched[Symbol.dispose]()
+    this.#sessions.delete(session as LineSession)
     const workers = [...this.#byWorker].flatMap(([workerId, owner]) => (owner === session ? [workerId] : []))
     for (const workerId of workers) this.#byWorker.delete(workerId)
     if (session.name !== undefined && this.#byName.get(session.name) === session)
@@ -137,7 +149,7 @@ export class LineHost implements HostEnd {
       const types = new Set<string>()
       const tasks = new Set<string>()
       let all = false
-      for (const { interest } of this.#sessions) {
+      for (const { interest } of this.#sessions.keys()) {
         if (interest.types === 'all') all = true
         else for (const type of interest.types) types.add(type)
         for (const task of interest.tasks) tasks.add(task)
@@ -151,7 +163,7 @@ export class LineHost implements HostEnd {
   close(): void {
     if (this.#closed) return
     this.#closed = true
-    for (const session of this.#sessions) session.end()
+    for (const session of this.#sessions.keys()) session.end()
     this.#listening[Symbol.dispose]()
   }
 
@@ -163,24 +175,24 @@ export class LineHost implements HostEnd {
   }
 
   #noticed(notices: readonly LeaseNotice[]): void {
-    for (const session of this.#sessions) session.noticed(notices)
+    for (const session of this.#sessions.keys()) session.noticed(notices)
   }
 
   #published(events: readonly StoredEvent[]): void {
-    for (const session of this.#sessions) session.published(events)
+    for (const session of this.#sessions.keys()) session.published(events)
   }
 
   #emitted(chunks: readonly OutputChunk[]): void {
-    for (const session of this.#sessions) session.emitted(chunks)
+    for (const session of this.#sessions.keys()) session.emitted(chunks)
   }
 
   /** One of them fires the schedules; the store takes the first that does, and says it again as long as nobody has. */
   #schedulesDue(): void {
-    for (const session of this.#sessions) {
+    for (const [session, watched] of this.#sessions) {
       if (!session.isIn) continue
       // Where it does not, the next one is asked.
       this.#sessions.delete(session)
-      this.#sessions.add(session)
+      this.#sessions.set(session, watched)
       session.schedulesDue()
       return
     }

@@ -86,8 +86,10 @@ export const receiveFrames = endpoint({
   },
   async run({ serving, caller, params, query, request }) {
     const connection = linesOf(serving).polled.find(params.connection, caller)
-    using _ = serving.streams.count(caller)
-    return answer(serving, { frames: await connection.give(Number(query.after), request.signal) })
+    using poll = serving.streams.poll(caller, request)
+    const frames = await connection.give(Number(query.after), poll.signal)
+    poll.assertAccepted()
+    return answer(serving, { frames })
   },
 })
 

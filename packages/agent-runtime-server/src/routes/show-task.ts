@@ -83,16 +83,16 @@ export const showResult = endpoint({
   async run({ serving, caller, request, params: { taskId }, query: { waitMs = 0 } }) {
     const now = await outcomeOf(serving, taskId)
     if (now.over || waitMs === 0) return answer(serving, now.outcome, now.over ? 200 : 202)
-    using _ = serving.streams.count(caller)
-    await halt(serving, taskId, Math.min(waitMs, serving.limits.maxWaitMs), request.signal)
+    using poll = serving.streams.poll(caller, request)
+    await halt(serving, taskId, Math.min(waitMs, serving.limits.maxWaitMs), poll.signal)
+    poll.assertAccepted()
     const later = await outcomeOf(serving, taskId)
     return answer(serving, later.outcome, later.over ? 200 : 202)
   },
 })
 
-/** Waits until the task ends or is parked, the time is over, the caller is gone, or the server closes. */
-async function halt({ runtime, streams }: Serving, taskId: string, timeoutMs: number, gone: AbortSignal) {
-  const signal = AbortSignal.any([gone, streams.closing])
+/** Waits until the task ends or is parked, the time is over, or nobody waits any more. */
+async function halt({ runtime }: Serving, taskId: string, timeoutMs: number, signal: AbortSignal) {
   try {
     await runtime.result(taskId, { timeoutMs, signal })
   } catch (error) {

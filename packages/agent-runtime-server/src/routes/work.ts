@@ -99,10 +99,10 @@ export const claimTasks = endpoint({
   },
   async run({ serving, caller, params, body, request }) {
     const worker = await workerOf(serving, caller, params.worker)
-    using _ = serving.streams.count(caller)
-    const signal = AbortSignal.any([request.signal, serving.streams.closing])
+    using poll = serving.streams.poll(caller, request)
     const waitMs = Math.min(body.waitMs, serving.limits.maxWaitMs)
-    const claims = await worker.claims(new Set(body.held), waitMs, signal)
+    const claims = await worker.claims(new Set(body.held), waitMs, poll.signal)
+    poll.assertAccepted()
     const { host } = remoteOf(serving, caller)
     const told = []
     // One after the other: memos may be large.

@@ -56,7 +56,7 @@ export class EventStream {
   /** Hands over an event, once there is room; false if the stream is over. */
   async push(frame: Frame): Promise<boolean> {
     while (this.#bytes >= this.#maxBytes && !this.gone.aborted && this.#last === undefined)
-      if (!(await this.#room())) this.#cut()
+      if (!(await this.#room())) this.drop((id) => signFrame('cut', { lastEventId: id }, id))
     if (this.gone.aborted || this.#last !== undefined) return false
     this.#queue.push(frame)
     this.#bytes += frame.bytes.byteLength
@@ -69,6 +69,16 @@ export class EventStream {
   end(last: (taken: string) => Uint8Array<ArrayBuffer>): void {
     this.#last ??= last(this.#queue.at(-1)?.id ?? this.#taken)
     this.#wake()
+  }
+
+  /** Ends the stream without what waits, also for a reader that takes nothing. */
+  drop(last: (taken: string) => Uint8Array<ArrayBuffer>): void {
+    this.#queue = []
+    this.#bytes = 0
+    this.end(last)
+    // From here on it costs nothing but its connection, and that only for as long again.
+    this.#gone.abort()
+    this.#timers.after(this.#stallMs, () => this.#controller?.error(new Error('the reader takes nothing')))
   }
 
   /** Sends a comment if nothing was sent since the last beat and nothing waits. */
@@ -110,15 +120,6 @@ export class EventStream {
     stall.cancel()
     this.#drained = undefined
     return made
-  }
-
-  #cut(): void {
-    this.#queue = []
-    this.#bytes = 0
-    this.end((id) => signFrame('cut', { lastEventId: id }, id))
-    // From here on it costs nothing but its connection, and that only for as long again.
-    this.#gone.abort()
-    this.#timers.after(this.#stallMs, () => this.#controller?.error(new Error('the reader takes nothing')))
   }
 
   #leave(): void {

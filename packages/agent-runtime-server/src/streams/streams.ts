@@ -1,5 +1,7 @@
 import { type Timer } from '@ku0/agent-runtime-core'
 import { type Caller, owner } from '../access/caller.ts'
+import { unauthenticated } from '../access/gate.ts'
+import type { TokenWatch } from '../access/token-watch.ts'
 import type { ServerLimits } from '../limits.ts'
 import { problemOf, refusal } from '../problem/problem.ts'
 import type { Surroundings } from '../system.ts'
@@ -8,20 +10,30 @@ import { EventStream } from './event-stream.ts'
 import { FrameCache } from './frame-cache.ts'
 import { type Frame, signFrame } from './frame.ts'
 
+/** A request that waits for its answer. */
+export interface Poll extends Disposable {
+  /** Aborted when the caller is gone, its token is refused, or the server closes. */
+  readonly signal: AbortSignal
+  /** Throws the refusal of a token that was accepted when the request came, and is no longer. */
+  readonly assertAccepted: () => void
+}
+
 /** All open streams and long polls of a server: their number, their beat, and their end with the server. */
 export class Streams {
   readonly frames = new FrameCache()
   readonly #limits: ServerLimits
   readonly #environment: Surroundings
+  readonly #watch: TokenWatch
   readonly #open = new Set<EventStream>()
   readonly #ofCaller = new Map<Caller, number>()
   readonly #closing = new AbortController()
   #counted = 0
   #beat: Timer | undefined
 
-  constructor(limits: ServerLimits, environment: Surroundings) {
+  constructor(limits: ServerLimits, environment: Surroundings, watch: TokenWatch) {
     this.#limits = limits
     this.#environment = environment
+    this.#watch = watch
   }
 
   /** Aborted when the server closes. */
@@ -34,36 +46,26 @@ export class Streams {
     return this.#counted
   }
 
-  /** Counts one that is open until it is disposed. Throws a 429 above a limit. */
-  count(caller: Caller): Disposable {
-    const { maxStreams, maxStreamsPerToken } = this.#limits
-    const own = this.#ofCaller.get(caller) ?? 0
-    const later = { 'retry-after': '1' }
-    if (this.#counted >= maxStreams)
-      throw refusal('too_many_requests', `${maxStreams} streams are open (maxStreams)`, later)
-    if (own >= maxStreamsPerToken && caller !== owner)
-      throw refusal('too_many_requests', `the token has ${own} streams open (maxStreamsPerToken)`, later)
-    this.#counted += 1
-    this.#ofCaller.set(caller, own + 1)
-    let counts = true
-    const release = () => {
-      if (!counts) return
-      counts = false
-      this.#counted -= 1
-      const left = (this.#ofCaller.get(caller) ?? 1) - 1
-      if (left === 0) this.#ofCaller.delete(caller)
-      else this.#ofCaller.set(caller, left)
+  /** Counts a request that waits, until it is disposed. Throws a 429 above a limit. */
+  poll(caller: Caller, request: Incoming): Poll {
+    const refused = new AbortController()
+    const counted = this.#count(caller, () => refused.abort())
+    return {
+      [Symbol.dispose]: () => counted[Symbol.dispose](),
+      signal: AbortSignal.any([request.signal, refused.signal, this.closing]),
+      assertAccepted: () => {
+        if (refused.signal.aborted) throw notAnyMore()
+      },
     }
-    return { [Symbol.dispose]: release }
   }
 
-  /** Answers with a stream of what `source` yields; it ends when the source does, the reader leaves, or the server closes. */
+  /** Answers with a stream of what `source` yields; it ends when the source does, the reader leaves, its token is refused, or the server closes. */
   answer(caller: Caller, request: Incoming, source: (signal: AbortSignal) => AsyncIterable<Frame>): Reply {
     if (request.method === 'HEAD') return { status: 200, headers: streamHeaders }
-    const counted = this.count(caller)
+    const counted = this.#count(caller, () => stream.drop(() => signFrame('problem', notAnyMore().body)))
     const { maxStreamBufferBytes: maxBytes, maxStreamStallMs: stallMs } = this.#limits
     const { timers } = this.#environment
-    const stream = new EventStream({
+    const stream: EventStream = new EventStream({
       maxBytes,
       stallMs,
       timers,
@@ -88,6 +90,31 @@ export class Streams {
     this.#beat?.cancel()
   }
 
+  /** Counts one that is open until it is disposed. `refuse` is called if its token is no longer accepted. */
+  #count(caller: Caller, refuse: () => void): Disposable {
+    const { maxStreams, maxStreamsPerToken } = this.#limits
+    const own = this.#ofCaller.get(caller) ?? 0
+    const later = { 'retry-after': '1' }
+    if (this.#counted >= maxStreams)
+      throw refusal('too_many_requests', `${maxStreams} streams are open (maxStreams)`, later)
+    if (own >= maxStreamsPerToken && caller !== owner)
+      throw refusal('too_many_requests', `the token has ${own} streams open (maxStreamsPerToken)`, later)
+    this.#counted += 1
+    this.#ofCaller.set(caller, own + 1)
+    const watched = this.#watch.add(caller, refuse)
+    let counts = true
+    const release = () => {
+      if (!counts) return
+      counts = false
+      watched[Symbol.dispose]()
+      this.#counted -= 1
+      const left = (this.#ofCaller.get(caller) ?? 1) - 1
+      if (left === 0) this.#ofCaller.delete(caller)
+      else this.#ofCaller.set(caller, left)
+    }
+    return { [Symbol.dispose]: release }
+  }
+
   async #feed(stream: EventStream, source: AsyncIterable<Frame>): Promise<void> {
     try {
       for await (const frame of source) if (!(await stream.push(frame))) return
@@ -103,6 +130,10 @@ export class Streams {
       this.#beat = this.#open.size === 0 || this.closing.aborted ? undefined : this.#armBeat()
     })
   }
+}
+
+function notAnyMore() {
+  return unauthenticated('the token was revoked or has expired')
 }
 
 const streamHeaders = {

@@ -2,9 +2,12 @@ import type { Environment, ExecutionConfig, ExecutionStore } from '@ku0/agent-ru
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { type Dial, linesOf, openLine, type RemoteLine } from '@ku0/agent-runtime-persistence/lines'
 import { type Caller, owner } from '../../src/access/caller.ts'
+import { TokenBook } from '../../src/access/tokens.ts'
+import { TokenWatch } from '../../src/access/token-watch.ts'
 import { limitsOf, type ServerLimits } from '../../src/limits.ts'
 import type { LineEnd } from '../../src/remote/connection.ts'
 import { LineHost } from '../../src/remote/line-host.ts'
+import { system } from '../../src/system.ts'
 
 /** A server's end of lines in this thread, and what passes over them, for tests that look at it. */
 export class MemoryLines {
@@ -94,7 +97,14 @@ export class MemoryLines {
     if (lines === undefined) throw new Error('the store has no lines')
     const { store, environment } = this
     const report = (error: unknown) => void this.errors.push(error)
-    return new LineHost({ store, lines, limits: limitsOf(this.limits), environment, report })
+    // On the system's time: tokens are another test's matter.
+    const watch = new TokenWatch({
+      tokens: new TokenBook([]),
+      everyMs: 1_000_000_000,
+      environment: system,
+      report,
+    })
+    return new LineHost({ store, lines, limits: limitsOf(this.limits), environment, watch, report })
   }
 
   private later(run: () => void): void {

@@ -124,6 +124,23 @@ test('a worker without permission is refused by name', async () => {
   await expect(work('http://127.0.0.1:9')).rejects.toThrow(/no server answers at http:\/\/127.0.0.1:9/)
 })
 
+test('a line that is open ends at the next beat once its token is revoked, and the process is refused by name', async () => {
+  let tokens = [{ name: 'worker', hash: hashToken(token), scopes: ['work', 'read'] as const }]
+  const { runtime, server } = await served({ tokens: () => tokens, limits: { keepAliveMs: 20 } })
+  const worker = await work(server.url)
+  await using client = await createClient({ store: server.url, token, config, logger: false })
+  expect(await runtime.result(await runtime.submit(double, { n: 1 }))).toBe(2)
+  tokens = []
+  const read = async (): Promise<never> => {
+    await client.workers()
+    return read()
+  }
+  await expect(read()).rejects.toThrow(/unknown, revoked or expired/)
+  const { taskId } = await runtime.submit(double, { n: 2 })
+  expect(await runtime.status(taskId)).toMatchObject({ state: 'queued' })
+  await worker.stop()
+})
+
 test('a token that is bound to task types runs and sees nothing else', async () => {
   const { server } = await served({
     tokens: [{ name: 'other', hash: hashToken(token), scopes: ['work'], types: ['review'] }],
