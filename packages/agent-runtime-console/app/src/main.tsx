@@ -12,7 +12,6 @@ import './styles/base.css'
 import './styles/parts.css'
 import './styles/shell.css'
 import './styles/pages.css'
-import 'uplot/dist/uPlot.min.css'
 
 applyTheme()
 

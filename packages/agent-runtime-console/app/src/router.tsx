@@ -1,8 +1,7 @@
-import { createRootRoute, createRoute, createRouter, Link } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link } from '@tanstack/react-router'
 import { AgentsPage } from './pages/agents/agents.tsx'
 import { ApprovalsPage } from './pages/approvals.tsx'
 import { DeadLettersPage } from './pages/dead-letters.tsx'
-import { GymPage } from './pages/gym/gym.tsx'
 import { LimitsPage } from './pages/limits.tsx'
 import { OverviewPage } from './pages/overview/overview.tsx'
 import { PipelinesPage } from './pages/pipeline/pipelines.tsx'
@@ -82,7 +81,8 @@ export const gymRoute = createRoute({
     ...(text(search['a']) === undefined ? {} : { a: text(search['a']) }),
     ...(text(search['b']) === undefined ? {} : { b: text(search['b']) }),
   }),
-  component: GymPage,
+  // It brings the gym's own comparison, which no other page needs.
+  component: lazyRouteComponent(() => import('./pages/gym/gym.tsx'), 'GymPage'),
 })
 
 const tree = root.addChildren([

@@ -65,6 +65,21 @@ export function testActions(
     await page.getByRole('button', { name: 'Retry', exact: true }).waitFor()
   })
 
+  test('a question goes when the page behind it does, also by the button Back', async () => {
+    await scene.runtime.submit('listen', null, { taskId: 'first-asked' })
+    await scene.runtime.submit('listen', null, { taskId: 'then-asked' })
+    await follow(page, scene.url, '/tasks/first-asked')
+    await follow(page, scene.url, '/tasks/then-asked')
+    await press('Cancel')
+    await page.getByRole('dialog').waitFor()
+    await page.goBack()
+    await page.getByText('first-asked').first().waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await press('Cancel')
+    await inDialog('Keep as it is')
+    for (const taskId of ['first-asked', 'then-asked']) await scene.runtime.cancel(taskId)
+  })
+
   test('a failed task is retried as a new one, which is shown', async () => {
     await goto('/tasks/charge-12')
     await press('Retry')

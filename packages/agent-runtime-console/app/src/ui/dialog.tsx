@@ -1,6 +1,7 @@
+import { useRouter } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 
-/** A question above the page. Escape and a click beside it answer no. */
+/** A question above the page. Escape, a click beside it and a way to another page answer no. */
 export function Dialog({
   title,
   onClose,
@@ -15,6 +16,11 @@ export function Dialog({
   useEffect(() => {
     box.current?.showModal()
   }, [])
+  const router = useRouter()
+  useEffect(
+    () => router.subscribe('onBeforeNavigate', ({ hrefChanged }) => hrefChanged && onClose()),
+    [router, onClose],
+  )
   return (
     <dialog
       ref={box}

@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
-import { Chart, type Line } from './chart.tsx'
+import { Chart } from './chart.tsx'
 import { refusedIn, usePast, WINDOWS, withLength } from './past.ts'
+import type { Line } from './plot.tsx'
 import { rates, type Sample } from './samples.ts'
 
 /** What the store knows of the past, and from then on what this page has seen. */

@@ -1,29 +1,34 @@
 import type { TaskStatus } from '@ku0/agent-runtime-client'
 import { Link } from '@tanstack/react-router'
-import { createColumnHelper, rowSelectionFeature, tableFeatures, useTable } from '@tanstack/react-table'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { duration, shortId } from '../../ui/format.ts'
 import { useNow, When } from '../../ui/now.tsx'
 import { State } from '../../ui/state.tsx'
 
-const features = tableFeatures({ rowSelectionFeature })
-const helper = createColumnHelper<typeof features, TaskStatus>()
-const columns = helper.columns([
-  helper.accessor('state', { header: 'State', cell: ({ row }) => <StateOf task={row.original} /> }),
-  helper.accessor('type', { header: 'Type', cell: ({ row }) => row.original.type }),
-  helper.accessor('taskId', {
-    header: 'Id',
-    cell: ({ row }) => <code title={row.original.taskId}>{shortId(row.original.taskId)}</code>,
-  }),
-  helper.accessor('lane', { header: 'Lane', cell: ({ row }) => row.original.lane }),
-  helper.accessor('attempt', { header: 'Attempt', cell: ({ row }) => row.original.attempt }),
-  helper.display({ id: 'took', header: 'Took', cell: ({ row }) => <Took task={row.original} /> }),
-  helper.accessor('submittedAt', {
-    header: 'Submitted',
-    cell: ({ row }) => <When at={row.original.submittedAt} />,
-  }),
-])
+interface Column {
+  readonly id: string
+  readonly header: string
+  readonly cell: (task: TaskStatus) => ReactNode
+}
+
+const columns: readonly Column[] = [
+  { id: 'state', header: 'State', cell: (task) => <StateOf task={task} /> },
+  {
+    id: 'type',
+    header: 'Type',
+    cell: ({ taskId, type }) => (
+      <Link to="/tasks/$taskId" params={{ taskId }} data-row className="row-link">
+        {type}
+      </Link>
+    ),
+  },
+  { id: 'taskId', header: 'Id', cell: ({ taskId }) => <code title={taskId}>{shortId(taskId)}</code> },
+  { id: 'lane', header: 'Lane', cell: ({ lane }) => lane },
+  { id: 'attempt', header: 'Attempt', cell: ({ attempt }) => attempt },
+  { id: 'took', header: 'Took', cell: (task) => <Took task={task} /> },
+  { id: 'submittedAt', header: 'Submitted', cell: ({ submittedAt }) => <When at={submittedAt} /> },
+]
 
 /** As many rows as are seen, of as many as there are. */
 export function TaskRows({
@@ -45,29 +50,16 @@ export function TaskRows({
   readonly selected: ReadonlySet<string>
   readonly onSelect: (ids: ReadonlySet<string>) => void
 }) {
-  const data = useMemo(() => [...tasks], [tasks])
-  const rowSelection = useMemo(
-    () => Object.fromEntries([...selected].map((id) => [id, true as const])),
-    [selected],
-  )
-  const table = useTable({
-    features,
-    columns,
-    data,
-    getRowId: ({ taskId }) => taskId,
-    state: { rowSelection },
-    onRowSelectionChange: (next) => {
-      const chosen = typeof next === 'function' ? next(rowSelection) : next
-      onSelect(new Set(Object.keys(chosen).filter((id) => chosen[id] === true)))
-    },
-  })
-  const { rows } = table.getRowModel()
+  const areAllSelected = tasks.length > 0 && tasks.every(({ taskId }) => selected.has(taskId))
+  const selectAll = (is: boolean) => onSelect(new Set(is ? tasks.map(({ taskId }) => taskId) : []))
+  const select = (id: string, is: boolean) =>
+    onSelect(is ? new Set([...selected, id]) : new Set([...selected].filter((other) => other !== id)))
   const box = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
   useLayoutEffect(() => setTop(box.current?.offsetTop ?? 0), [])
   const height = useRowHeight()
   const virtual = useWindowVirtualizer({
-    count: rows.length,
+    count: tasks.length,
     estimateSize: () => height,
     overscan: 12,
     scrollMargin: top,
@@ -76,8 +68,8 @@ export function TaskRows({
   const items = virtual.getVirtualItems()
   const last = items.at(-1)?.index ?? 0
   useEffect(() => {
-    if (hasMore && !isBusy && last >= rows.length - 30) onMore()
-  }, [hasMore, isBusy, last, rows.length, onMore])
+    if (hasMore && !isBusy && last >= tasks.length - 30) onMore()
+  }, [hasMore, isBusy, last, tasks.length, onMore])
   const isAtTop = (virtual.scrollOffset ?? 0) < top + height * 4
   useEffect(() => onTop(isAtTop), [isAtTop, onTop])
 
@@ -90,49 +82,44 @@ export function TaskRows({
               <input
                 type="checkbox"
                 aria-label="Select all rows that are loaded"
-                checked={table.getIsAllRowsSelected()}
-                onChange={table.getToggleAllRowsSelectedHandler()}
+                checked={areAllSelected}
+                onChange={(event) => selectAll(event.target.checked)}
               />
               <span className="on-phone faint">Select all that are loaded</span>
             </label>
           </span>
-          {table.getFlatHeaders().map((header) => (
-            <span key={header.id} role="columnheader" className={`col-${header.column.id}`}>
-              <table.FlexRender header={header} />
+          {columns.map(({ id, header }) => (
+            <span key={id} role="columnheader" className={`col-${id}`}>
+              {header}
             </span>
           ))}
         </div>
       </div>
       <div ref={box} role="rowgroup" className="rows-body" style={{ height: virtual.getTotalSize() }}>
         {items.map((item) => {
-          const row = rows[item.index]
-          if (row === undefined) return null
+          const task = tasks[item.index]
+          if (task === undefined) return null
+          const isSelected = selected.has(task.taskId)
           return (
             <div
-              key={row.id}
+              key={task.taskId}
               role="row"
               aria-rowindex={item.index + 2}
-              aria-selected={row.getIsSelected()}
+              aria-selected={isSelected}
               className="task-row"
               style={{ height: item.size, transform: `translateY(${item.start - top}px)` }}
             >
               <span role="cell">
                 <input
                   type="checkbox"
-                  aria-label={`Select ${row.id}`}
-                  checked={row.getIsSelected()}
-                  onChange={row.getToggleSelectedHandler()}
+                  aria-label={`Select ${task.taskId}`}
+                  checked={isSelected}
+                  onChange={(event) => select(task.taskId, event.target.checked)}
                 />
               </span>
-              {row.getAllCells().map((cell) => (
-                <span key={cell.id} role="cell" className={`col-${cell.column.id}`}>
-                  {cell.column.id === 'type' ? (
-                    <Link to="/tasks/$taskId" params={{ taskId: row.id }} data-row className="row-link">
-                      <table.FlexRender cell={cell} />
-                    </Link>
-                  ) : (
-                    <table.FlexRender cell={cell} />
-                  )}
+              {columns.map(({ id, cell }) => (
+                <span key={id} role="cell" className={`col-${id}`}>
+                  {cell(task)}
                 </span>
               ))}
             </div>
