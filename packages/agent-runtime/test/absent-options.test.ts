@@ -153,6 +153,7 @@ const submit: Blank<SubmitOptions> = {
   cost: undefined,
   budget: undefined,
   agreement: undefined,
+  onReject: undefined,
 }
 const step: Blank<StepOptions> = {
   input: undefined,
@@ -169,7 +170,7 @@ const approval: Blank<ApprovalOptions> = {
   onReject: undefined,
   onTimeout: undefined,
 }
-const { idempotencyKey: _, client: __, agreement: ___, ...forChildren } = submit
+const { idempotencyKey: _, client: __, agreement: ___, onReject: ____, ...forChildren } = submit
 const spawn: Blank<SpawnOptions> = { ...forChildren, onParentEnd: undefined, whenFull: undefined }
 const exec: Blank<ExecOptions> = {
   cwd: undefined,

@@ -9,7 +9,7 @@ export interface AgreementTerms {
   /** The tier of that client: set with the first submission of a process that comes under the agreement. */
   readonly tier?: ClientTier | undefined
   readonly lane?: Lane | undefined
-  /** The time limit of one attempt. */
+  /** The time limit of one pass; it starts again after each wait, crash and retry. Source: `docs/semantics.md 8.8`. */
   readonly timeoutMs?: number | undefined
   /** The longest time from the first start to the end, whatever the task does: the `wallMs` of its budget. */
   readonly deadlineMs?: number | undefined

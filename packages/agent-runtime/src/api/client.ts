@@ -65,7 +65,8 @@ export interface Client extends AsyncDisposable {
 
   /**
    * Submits a task; resolves once the task, or its rejection, is committed. A refused submission (queue full,
-   * quota, unknown type, an input that does not fit the schema) is returned, not thrown: check `accepted`.
+   * quota, unknown type, an input that does not fit the schema) is returned, not thrown: check `accepted`, or write `onReject: 'throw'`, which
+   * throws a `TaskRejected`.
    *
    * Throws `PayloadTooLarge`, `StepNotSerializable`, `invalid_argument` for a bad option,
    * `idempotency_conflict`, `already_exists`, `store_*`, and `shutdown` after {@link close}. A submission
@@ -81,7 +82,7 @@ export interface Client extends AsyncDisposable {
   /**
    * Submits several tasks in one commit; the receipts are in the order of the items. Throws as {@link submit}
    * does, names the item, and stores nothing then. The exception is a key or id that another task has: that
-   * error is thrown after the commit, with all `receipts` in its `details`.
+   * error is thrown after the commit, with all `receipts` in its `details`. So is the `TaskRejected` of an item with `onReject: 'throw'`.
    */
   submitMany<Tasks extends readonly (TaskType | string)[] | []>(
     items: ItemsOf<Tasks>,

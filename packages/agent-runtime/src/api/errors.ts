@@ -66,7 +66,7 @@ export class TaskDiverged extends RuntimeError {
   }
 }
 
-/** Thrown by `runtime.result` for a submission that was refused. */
+/** Thrown for a submission that was refused: by `runtime.result`, and by `submit` with `onReject: 'throw'`. */
 export class TaskRejected extends RuntimeError {
   static {
     this.prototype.name = 'TaskRejected'
@@ -77,9 +77,15 @@ export class TaskRejected extends RuntimeError {
   /** With the present settings the task can never be accepted: do not submit it again. */
   readonly forGood: boolean
 
-  constructor(taskId: string, reason: RejectionReason, message: string, forGood = false) {
+  constructor(
+    taskId: string,
+    reason: RejectionReason,
+    message: string,
+    forGood = false,
+    details: Readonly<Record<string, unknown>> = {},
+  ) {
     super(codeOf(reason), `task ${taskId} was rejected (${reason}): ${message}`, {
-      details: { taskId, reason },
+      details: { ...details, taskId, reason },
     })
     this.taskId = taskId
     this.reason = reason

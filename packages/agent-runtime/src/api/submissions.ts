@@ -27,7 +27,7 @@ export interface SubmitOptions {
    * server's clock on PostgreSQL. Source: `docs/semantics.md 4.7`.
    */
   readonly delayMs?: number | undefined
-  /** The time limit of one attempt. */
+  /** The time limit of one pass; it starts again after each wait, crash and retry. Source: `docs/semantics.md 8.8`. */
   readonly timeoutMs?: number | undefined
   /** Estimated tokens, counted by `tokensPerWindow`. */
   readonly tokens?: number | undefined
@@ -43,6 +43,12 @@ export interface SubmitOptions {
    * Options of the call win over its terms, except for the client and the oversight. Source: `docs/credits.md`.
    */
   readonly agreement?: Agreement | string | undefined
+  /**
+   * The answer to a submission that is refused (queue full, quota, unknown type, an input that does not fit): `return`, the default, gives a
+   * receipt with `accepted: false`, and `throw` throws a `TaskRejected` with the `reason`. The rejection is recorded either way. Source:
+   * `docs/semantics.md 1.5`.
+   */
+  readonly onReject?: 'return' | 'throw' | undefined
 }
 
 /** One submission, as it is made. */

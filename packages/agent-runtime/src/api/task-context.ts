@@ -471,7 +471,10 @@ export interface Feedback {
  * Options of a child, besides its input. The task type supplies what is left out; the default lane is the
  * parent's.
  */
-export interface SpawnOptions extends Omit<SubmitOptions, 'idempotencyKey' | 'client' | 'agreement'> {
+export interface SpawnOptions extends Omit<
+  SubmitOptions,
+  'idempotencyKey' | 'client' | 'agreement' | 'onReject'
+> {
   /** The treatment of the child if this task ends first: `cancel` by default. */
   readonly onParentEnd?: ChildPolicy | undefined
   /**

@@ -62,7 +62,7 @@ import type { SubmitOptions } from '../api/submissions.ts'
 import type { TaskType } from '../api/task-type.ts'
 import { Deadlines } from '../lease/deadlines.ts'
 import { assertOutsideHandlers } from '../lease/inside-handler.ts'
-import { openReceipt, openReceipts } from '../terms/receipts.ts'
+import { openReceipt, openReceipts, unlessRejected } from '../terms/receipts.ts'
 import {
   assertSubscription,
   assertWorkerId,
@@ -264,14 +264,14 @@ export class StoreClient implements Client {
   ): Promise<Receipt<Output, X>>
   submit(task: string, input: unknown, options?: SubmitOptions): Promise<Receipt>
   async submit(task: TaskType | string, input: unknown, options?: SubmitOptions): Promise<Receipt> {
-    return openReceipt(await this.submissions.submit({ task, input, options }))
+    return unlessRejected(openReceipt(await this.submissions.submit({ task, input, options })), options)
   }
 
   async submitMany<Tasks extends readonly (TaskType | string)[] | []>(
     items: ItemsOf<Tasks>,
   ): Promise<ReceiptsOf<Tasks>> {
     // One receipt for each item, in their order.
-    return openReceipts(await this.submissions.submitMany(items)) as unknown as ReceiptsOf<Tasks>
+    return openReceipts(await this.submissions.submitMany(items), items) as unknown as ReceiptsOf<Tasks>
   }
 
   submitGraph<const Nodes extends GraphNodes>(
@@ -281,7 +281,7 @@ export class StoreClient implements Client {
   async submitGraph(graph: unknown, options?: SubmitOptions): Promise<Receipt> {
     this.lifetime.assertTaking()
     const item = await graphSubmission(this.#deps.types, graph, options)
-    return openReceipt(await this.submissions.submit(item))
+    return unlessRejected(openReceipt(await this.submissions.submit(item)), options)
   }
 
   async status(task: Receipt | string): Promise<TaskStatus | undefined> {

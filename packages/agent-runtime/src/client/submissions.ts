@@ -255,7 +255,7 @@ export class Submissions {
     const timeoutMs = options?.timeoutMs ?? agreement?.timeoutMs ?? terms?.timeoutMs
     this.#watchNames(type, { model, tools })
     const trace = this.#trace()
-    const { dueAt, budget: _, agreement: __, ...others } = options ?? {}
+    const { dueAt, budget: _, agreement: __, onReject: ___, ...others } = options ?? {}
     return {
       ...withoutUndefined(others),
       ...(agreement === undefined ? {} : agreedOf(agreement, options)),

@@ -1,12 +1,17 @@
 import { RuntimeError, type Receipt as StoreReceipt } from '@ku0/agent-runtime-core'
+import { TaskRejected } from '../api/errors.ts'
 import type { Receipt } from '../api/receipts.ts'
+import type { SubmitItem, SubmitOptions } from '../api/submissions.ts'
 
 /**
- * The receipts of one commit. If one of them is an error, all of them are in its details, because the others
- * are committed.
+ * The receipts of one commit. If one of them is an error, or a rejection that its item wants thrown, all of them are in the details of what is
+ * thrown, because the others are committed.
  */
-export function openReceipts(receipts: readonly StoreReceipt[]): readonly Receipt[] {
-  return receipts.map((receipt, index) => {
+export function openReceipts(
+  receipts: readonly StoreReceipt[],
+  items: readonly Pick<SubmitItem, 'options'>[],
+): readonly Receipt[] {
+  const opened = receipts.map((receipt, index) => {
     try {
       return openReceipt(receipt)
     } catch (error) {
@@ -16,6 +21,21 @@ export function openReceipts(receipts: readonly StoreReceipt[]): readonly Receip
       })
     }
   })
+  for (const [index, receipt] of opened.entries())
+    unlessRejected(receipt, items[index]?.options, { index, receipts })
+  return opened
+}
+
+/** Throws a rejection if the caller's options say so. Source: `docs/semantics.md 1.5`. */
+export function unlessRejected(
+  receipt: Receipt,
+  options: SubmitOptions | undefined,
+  many?: { readonly index: number; readonly receipts: readonly StoreReceipt[] },
+): Receipt {
+  if (receipt.accepted || options?.onReject !== 'throw') return receipt
+  const { taskId, reason, forGood } = receipt
+  const message = many === undefined ? receipt.message : `item ${many.index}: ${receipt.message}`
+  throw new TaskRejected(taskId, reason, message, forGood, { ...many })
 }
 
 /**

@@ -37,6 +37,7 @@ export const submitRules: Rules<SubmitOptions> = {
     'what defineAgreement returns, or the name of one that was given as agreements',
     (value) => isAgreement(value) || isName(value),
   ],
+  onReject: isOneOf(['return', 'throw']),
 }
 
 /** Whole ms that a Date can represent: the store keeps integers. */

@@ -1,7 +1,7 @@
 import { PayloadTooLarge, StepNotSerializable } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createRuntime, defineTask, type SubmitOptions } from '../../src/index.ts'
+import { createRuntime, defineTask, type SubmitOptions, type TaskRejected } from '../../src/index.ts'
 import { turns, virtualRuntime } from '../virtual-runtime.ts'
 
 const seen: unknown[] = []
@@ -111,6 +111,7 @@ describe('execution: submission', () => {
       { idempotencykey: 'k' },
       'submit option idempotencykey: no such option, did you mean idempotencyKey?; given "k"',
     ],
+    [{ onReject: 'fail' }, 'submit option onReject: return | throw; given "fail"'],
     [{ idempotencyKey: 'k\ud800' }, 'submit option idempotencyKey: 1 to 255 characters, no lone surrogates'],
     [{ taskId: '\udfff' }, 'submit option taskId: 1 to 255 characters, no lone surrogates; given "\\udfff"'],
     [{ client: '\ud800' }, 'submit option client'],
@@ -210,6 +211,57 @@ describe('execution: submission', () => {
       details: { index: 1, receipts: [{ accepted: true }, { accepted: false, reason: 'already_exists' }] },
     })
     expect((await runtime.list()).tasks).toHaveLength(2)
+  })
+
+  test('a rejection is thrown where the caller asks for it, and recorded all the same', async () => {
+    const { runtime } = await virtualRuntime({
+      tasks,
+      workers: 0,
+      config: { queueDepthLimit: 1, batchBackpressureThreshold: 1 },
+    })
+    const onReject = 'throw'
+    await expect(runtime.submit('review', { repo: 4 }, { onReject })).rejects.toMatchObject({
+      name: 'TaskRejected',
+      code: 'invalid_payload',
+      reason: 'invalid_payload',
+    })
+    expect(await runtime.submit(review, { repo: '.' }, { onReject })).toMatchObject({ accepted: true })
+    const error: unknown = await runtime
+      .submit(review, { repo: '.' }, { onReject })
+      .catch((it: unknown) => it)
+    expect(error).toMatchObject({
+      name: 'TaskRejected',
+      code: 'limit_exceeded',
+      reason: 'queue_full',
+      forGood: false,
+      message: expect.stringMatching(
+        /^task \S+ was rejected \(queue_full\): the queue depth is 1, and queueDepthLimit is 1; submit later$/,
+      ),
+    })
+    expect(await runtime.status((error as TaskRejected).taskId)).toMatchObject({ state: 'rejected' })
+    expect(await runtime.submit(review, { repo: '.' }, { onReject: 'return' })).toMatchObject({
+      accepted: false,
+    })
+    const graph = { nodes: { node: { task: review, input: { repo: '.' } } } }
+    expect(await runtime.submitGraph(graph)).toMatchObject({ accepted: false })
+    await expect(runtime.submitGraph(graph, { onReject })).rejects.toThrow('(queue_full)')
+    expect((await runtime.stats()).totals).toMatchObject({ submitted: 1, rejected: 5 })
+  })
+
+  test('a thrown rejection among many has all receipts: the others are committed', async () => {
+    const { runtime } = await virtualRuntime({ tasks, workers: 0 })
+    const submitted = runtime.submitMany([
+      { task: review, input: { repo: 'a' }, options: { onReject: 'throw' } },
+      { task: 'nope', input: 1 },
+      { task: 'nope', input: 2, options: { onReject: 'throw' } },
+    ])
+    await expect(submitted).rejects.toMatchObject({
+      name: 'TaskRejected',
+      reason: 'unknown_task_type',
+      message: expect.stringContaining('item 2: type: '),
+      details: { index: 2, receipts: [{ accepted: true }, { accepted: false }, { accepted: false }] },
+    })
+    expect((await runtime.list()).tasks).toHaveLength(3)
   })
 
   test('a schema that answers later, and one that throws', async () => {

@@ -98,6 +98,7 @@ const submitOptions = fields({
   tokens: count,
   cost: share,
   budget,
+  onReject: mostly(values('return', 'throw')),
 })
 const limits = fields({
   soft: fields({ cpuTimeUs: count, memoryBytes: count, durationMs: count }),

@@ -167,7 +167,7 @@ function readOptions(
   return { options, policy: onParentEnd, whenFull }
 }
 
-const { idempotencyKey: _, client: __, agreement: ___, ...rest } = submitRules
+const { idempotencyKey: _, client: __, agreement: ___, onReject: ____, ...rest } = submitRules
 const spawnRules: Rules<SpawnOptions> = {
   ...rest,
   onParentEnd: isOneOf(childPolicies),
