@@ -1,4 +1,5 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
+import { suggestionFor } from '@ku0/agent-runtime-core'
 import { groups } from './catalogue/catalogue.ts'
 import type { CommandEntry, OptionEntry } from './catalogue/entry.ts'
 import { ValueError } from './catalogue/values.ts'
@@ -68,7 +69,13 @@ const json: OptionEntry = {
 
 function optionOf({ flags, about, read, choices, fallback }: OptionEntry): Option {
   const option = new Option(flags, fallback === undefined ? about : `${about} (default: ${fallback})`)
-  if (choices !== undefined) option.choices(choices)
+  if (choices !== undefined)
+    option.choices(choices).argParser((text: string) => {
+      if (choices.includes(text)) return text
+      const meant = suggestionFor(text, choices)
+      const hint = meant === undefined ? '' : `; did you mean ${meant}?`
+      throw new InvalidArgumentError(`allowed: ${choices.join(', ')}${hint}`)
+    })
   if (read !== undefined)
     option.argParser((text: string, before: unknown) => {
       try {

@@ -244,7 +244,7 @@ describe('the errors of a command (docs/reliability.md G12)', () => {
       'a word that is none of a few',
       ['worker', '--mode', 'demon'],
       2,
-      /argument 'demon' is invalid; allowed: daemon, job, hybrid; see agent-runtime worker --help\n$/,
+      /argument 'demon' is invalid; allowed: daemon, job, hybrid; did you mean daemon\? See agent-runtime worker --help\n$/,
     ],
     [
       'a state that is none',

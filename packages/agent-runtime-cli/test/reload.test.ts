@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { Call } from '../src/call.ts'
 import { Printer } from '../src/screen/printer.ts'
 import { realSystem } from '../src/system.ts'
-import { askStore, openReadiness, untilEnd } from '../src/worker/readiness.ts'
+import { askStore, openReadiness, probeText, untilEnd } from '../src/worker/readiness.ts'
 import { runReloading } from '../src/worker/reload.ts'
 import { scratchFolder } from './stores-and-shells.ts'
 
@@ -81,6 +81,8 @@ test('readiness is a file that is there and a port that answers 200 only while t
     const { status } = await fetch(ready.url!)
     return [status, existsSync(file)]
   }
+  expect(probeText(ready)).toBe(`; probes ask ${ready.url}`)
+  expect(probeText({ ...ready, url: undefined })).toBe('')
   expect(await seen()).toEqual([503, false])
   ready.tell(true)
   expect(await seen()).toEqual([200, true])

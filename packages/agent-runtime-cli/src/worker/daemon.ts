@@ -7,7 +7,7 @@ import { many } from '../screen/words.ts'
 import { shownUrl } from '../store-argument.ts'
 import { failing } from './failing.ts'
 import { isServer, optionsOf } from './options.ts'
-import { askStore, probe, tellOf } from './readiness.ts'
+import { askStore, probe, probeText, tellOf } from './readiness.ts'
 import { tellStuck } from './tell-stuck.ts'
 
 /** Runs tasks until it is stopped, and drains then. */
@@ -31,7 +31,7 @@ export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): P
   say(
     call,
     { type: 'ready', store: shownUrl(settings.store), types, ...probe(ready) },
-    `ready: runs ${types.join(', ')} of ${shownUrl(settings.store)}`,
+    `ready: runs ${types.join(', ')} of ${shownUrl(settings.store)}${probeText(ready)}`,
   )
   await ended(call.signal, failure.failed)
   readiness[Symbol.dispose]()

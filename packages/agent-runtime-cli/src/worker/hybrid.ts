@@ -8,7 +8,7 @@ import { leave } from './daemon.ts'
 import { failing } from './failing.ts'
 import { JobLauncher, LANE } from './job-launcher.ts'
 import { isServer, optionsOf } from './options.ts'
-import { askStore, probe, tellOf } from './readiness.ts'
+import { askStore, probe, probeText, tellOf } from './readiness.ts'
 import { tellStuck } from './tell-stuck.ts'
 import type { WorkerCall } from './worker-call.ts'
 
@@ -63,7 +63,7 @@ export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCa
       target: target.name,
       ...probe(ready),
     },
-    `ready: runs ${own.join(' and ') || 'no'} tasks of ${types.join(', ')} itself, and ${inJobs.length === 0 ? 'none' : `batch tasks`} in jobs${where}, ${settings.worker.maxJobs} at most`,
+    `ready: runs ${own.join(' and ') || 'no'} tasks of ${types.join(', ')} itself, and ${inJobs.length === 0 ? 'none' : `batch tasks`} in jobs${where}, ${settings.worker.maxJobs} at most${probeText(ready)}`,
   )
   await Promise.race([jobs.run(), failure.failed])
   readiness?.[Symbol.dispose]()

@@ -114,6 +114,11 @@ export function askStore(runtime: Pick<Runtime, 'pool' | 'workers'>, ready: Read
   })
 }
 
+/** The end of a ready line in words that names the URL of its probe, if there is one. */
+export function probeText({ url }: Readiness): string {
+  return url === undefined ? '' : `; probes ask ${url}`
+}
+
 /** The field of a ready line that names the URL of its probe, if there is one. */
 export function probe({ url }: Readiness): { readonly probe?: string } {
   return url === undefined ? {} : { probe: url }

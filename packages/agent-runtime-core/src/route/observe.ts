@@ -1,3 +1,4 @@
+import { durationText } from '../check/duration-text.ts'
 import {
   breached,
   type Circuit,
@@ -43,7 +44,7 @@ export function circuitRefusal(ws: WorkingSet, route: string, isDelayed = false)
       ? `the circuit of ${what} is half open: its next task is a probe, which must start at once; submit it without a delay`
       : verdict.probing
         ? `the circuit of ${what} is half open: a probe is testing whether it works again; submit later`
-        : `the circuit of ${what} is open; submit again in ${retryAfterMs} ms`,
+        : `the circuit of ${what} is open; submit again in ${durationText(retryAfterMs)}`,
   }
 }
 

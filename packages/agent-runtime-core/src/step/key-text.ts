@@ -1,3 +1,4 @@
+import { durationText } from '../check/duration-text.ts'
 import { childKeyOf, isChildName, isPatience, patientFor } from '../child/child.ts'
 import { isLimit, limitedBy, PATCH_KEY, RETRY_KEY } from '../history/replay.ts'
 import { marketKeyText } from '../market/market.ts'
@@ -25,7 +26,7 @@ export function keyText(key: string): string {
   if (key === READY_KEY) return 'the sign that it is ready'
   const terms = supervisorTerms(key)
   if (terms !== undefined)
-    return `supervised children (${terms.strategy}, at most ${terms.maxRestarts} restarts in ${terms.periodMs} ms)`
+    return `supervised children (${terms.strategy}, at most ${terms.maxRestarts} restarts in ${durationText(terms.periodMs)})`
   if (isLimit(key)) return `the time limit of '${limitedBy(key)}'`
   if (key.startsWith(PATCH_KEY)) return `patch '${key.slice(PATCH_KEY.length)}'`
   const [, limited] = key.startsWith(RETRY_KEY)

@@ -1,3 +1,4 @@
+import { durationText } from '../check/duration-text.ts'
 import { canonical } from '../codec/codec.ts'
 import { parseJson } from '../codec/parse-json.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
@@ -15,7 +16,7 @@ export function lostText(
   const { error } = (end.blob === null ? parseJson(end.text) : {}) as { readonly error?: unknown }
   const why =
     restarts >= maxRestarts
-      ? `after ${restarts} ${restarts === 1 ? 'restart' : 'restarts'} within ${periodMs} ms, and maxRestarts is ${maxRestarts}`
+      ? `after ${restarts} ${restarts === 1 ? 'restart' : 'restarts'} within ${durationText(periodMs)}, and maxRestarts is ${maxRestarts}`
       : 'in a way that a restart does not mend'
   return canonical({
     code: 'escalated',

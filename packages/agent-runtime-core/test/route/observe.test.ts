@@ -28,7 +28,7 @@ const written = (ws: ReturnType<typeof having>, { route }: CircuitRow = circuit(
 
 describe('a circuit that takes nothing says why (docs/semantics.md 10.3)', () => {
   test.each([
-    ['open', open, false, 20_000, `is open; submit again in 20000 ms`],
+    ['open', open, false, 20_000, `is open; submit again in 20 s`],
     [
       'half open, with its probe under way',
       halfOpen,

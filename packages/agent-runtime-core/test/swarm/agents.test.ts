@@ -62,7 +62,7 @@ describe('a swarm that takes no agent says why (docs/semantics.md 10.6)', () => 
     const row = circuit({ route: swarmRoute('s'), state: 'open', openedAt: now.leaseAt })
     expect(refused(swarm, {}, { circuits: new Map([[row.route, row]]) })).toStrictEqual({
       reason: 'circuit_open',
-      message: `the circuit of the swarm 's' is open; submit again in 30000 ms`,
+      message: `the circuit of the swarm 's' is open; submit again in 30 s`,
       verdict: { by: 'circuit', swarm: 's', state: 'open', scar: 0, retryAfterMs: 30_000 },
     })
   })

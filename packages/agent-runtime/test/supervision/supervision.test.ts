@@ -263,7 +263,7 @@ describe('supervisors', () => {
       const done = await runtime.submit(short, undefined)
       await it.until(done, 'waiting')
       expect((await runtime.explain(done))?.summary).toBe(
-        "waits for the moment for child 'last' to start, once 'first' has completed or its supervised children (one_for_one, at most 5 restarts in 60000 ms)",
+        "waits for the moment for child 'last' to start, once 'first' has completed or its supervised children (one_for_one, at most 5 restarts in 60 s)",
       )
       await supervisors.stop(done, 'first')
       expect(await it.result(done)).toBeNull()
@@ -339,7 +339,7 @@ describe('supervisors', () => {
     const receipt = await runtime.submit(pool, undefined)
     await it.until(receipt, 'waiting')
     const summary = (await runtime.explain(receipt))?.summary
-    expect(summary).toBe('waits for its supervised children (one_for_one, at most 5 restarts in 60000 ms)')
+    expect(summary).toBe('waits for its supervised children (one_for_one, at most 5 restarts in 60 s)')
   })
 
   test('14.2 a crash after any commit leaves each child one supervisor, and starts none twice', async () => {
