@@ -7,12 +7,12 @@
 // A whole run of the quick tests fails when one file takes more than its share of the processors, with the processes that it starts,
 // or all together take more than theirs: tools/cpu/share.ts. The environment variable TEST_CPU_SECONDS sets a limit in seconds for every file of any run.
 // What was skipped is named at the end. The environment variable TEST_REPORT names a file for the counts and the names, as JSON.
-import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startVitest, type TestModule } from 'vitest/node'
 import { environmentOfBuilt } from './built.ts'
+import { startConsoleBuild } from './console-build.ts'
 import { allowanceOf, problemOfAll, shareOf } from './cpu/share.ts'
 import { cpuOf, showCpu } from './cpu/show.ts'
 import { failedOf, showFailed } from './failed-tests.ts'
@@ -32,9 +32,9 @@ const { values: flags, positionals: files } = readFlags(process.argv.slice(2).fi
 if (flags.proof) Object.assign(process.env, environmentOfBuilt())
 // tools/draws.ts, in each worker.
 if (flags.whole) process.env['WHOLE_PROOF'] = '1'
+const isWhole = !flags.proof && files.length === 0 && flags.grep === undefined && process.cwd() === workspace
 // The quick tests of the console look at its pages. Vite and what it needs have an install of their own, and are no part of what its file of tests takes.
-if (!flags.proof && files.length === 0 && flags.grep === undefined && process.cwd() === workspace)
-  buildConsole()
+const endBuild = isWhole ? startConsoleBuild() : undefined
 const vitest = await startVitest('test', files, {
   root: workspace,
   project: flags.proof
@@ -49,6 +49,7 @@ const vitest = await startVitest('test', files, {
 })
 
 if (!flags.watch) {
+  endBuild?.()
   const modules = vitest.state.getTestModules()
   const skippedTests = skippedOf(modules)
   const counts = {
@@ -68,8 +69,6 @@ if (!flags.watch) {
       flags.grep === undefined ? 'No test ran.' : `No test ran: none is named like "${flags.grep}".`,
     )
   }
-  const isWhole =
-    !flags.proof && files.length === 0 && flags.grep === undefined && process.cwd() === workspace
   const limit = Number(process.env['TEST_CPU_SECONDS'] ?? (isWhole ? shareOf(cpu) : Infinity))
   const slow = cpu.filter(({ file, seconds }) => seconds > limit * allowanceOf(file))
   for (const { file, seconds } of slow) {
@@ -81,13 +80,6 @@ if (!flags.watch) {
   if (tooMuch !== undefined) console.error(tooMuch)
   if (counts.passed === 0 || counts.failed > 0 || slow.length > 0 || tooMuch !== undefined)
     process.exitCode = 1
-}
-
-function buildConsole(): void {
-  if (process.env['CONSOLE_IS_BUILT'] !== undefined) return
-  const program = join(workspace, 'packages/agent-runtime-console/app/build.ts')
-  execFileSync(process.execPath, [program], { stdio: ['ignore', 'ignore', 'inherit'] })
-  process.env['CONSOLE_IS_BUILT'] = '1'
 }
 
 function readFlags(args: string[]) {

@@ -1,7 +1,8 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { consoleBuilt } from '../../../../tools/console-build.ts'
 import { testActions } from './actions.ts'
-import { build, follow, launch, openPage, type Opened } from './browser.ts'
+import { follow, launch, openPage, type Opened } from './browser.ts'
 import { pages } from './pages.ts'
 import { reports } from './reports.ts'
 import { fill, open, type Scene } from './scene.ts'
@@ -11,8 +12,7 @@ let browser: Browser
 let scene: Scene
 let opened: Opened
 beforeAll(async () => {
-  // A run of all quick tests has built the pages before.
-  if (process.env['CONSOLE_IS_BUILT'] === undefined) build()
+  await consoleBuilt()
   browser = await launch()
   scene = await open({ reports })
   await fill(scene.runtime)

@@ -6,4 +6,6 @@ export interface Call {
   readonly call: number
   readonly operation: Write
   readonly from: LineCall | undefined
+  /** When it came, if another process held the lock by then. */
+  readonly foundBusyAt: number | undefined
 }

@@ -17,7 +17,7 @@ import { transact } from './transaction.ts'
 import { TurnDraft, type Turn } from './turn.ts'
 import { type EngineSetting } from './engine-setting.ts'
 
-/** A lock held by another process is tried for this long before the waiting calls are told `store_busy`. */
+/** A lock held by another process is tried for this long before a call that waits for it is refused with `store_busy`. */
 const busyPatienceMs = 10_000
 /** Operations folded in one flush at the most; what is left follows in the next. */
 const maxBatch = 4_000
@@ -97,7 +97,8 @@ export class Engine {
         this.drainsTold.delete(workerId)
       }
     }
-    this.calls.push({ call, operation, from })
+    const foundBusyAt = this.busySince === undefined ? undefined : this.mono()
+    this.calls.push({ call, operation, from, foundBusyAt })
   }
 
   *read(call: number, query: Read): Steps<void> {
@@ -453,13 +454,16 @@ export class Engine {
     this.busySince ??= mono
     this.due.notBefore = mono + this.db.busyMs + this.setting.environment.random.next() * 0.4
     this.held.tellLapsed()
-    if (mono - this.busySince < busyPatienceMs) return 'repeat'
-    this.busySince = undefined
+    const latest = mono - busyPatienceMs
+    if (this.busySince > latest) return 'repeat'
+    const isPatient = ({ foundBusyAt = 0 }: Call) => foundBusyAt > latest
+    if (batch.every(isPatient)) return 'repeat'
+    const waiting = [...batch, ...this.calls]
+    const refused = waiting.filter((call) => !isPatient(call))
     const error = this.db.refusal(busyPatienceMs)
-    for (const calls of [batch, this.calls])
-      for (const { call } of calls) this.draft.answers.push({ call, error })
-    this.calls = []
-    this.singly = 0
+    for (const { call } of refused) this.draft.answers.push({ call, error })
+    this.calls = waiting.filter(isPatient)
+    this.singly = Math.max(0, this.singly - refused.length)
     return 'busy'
   }
 

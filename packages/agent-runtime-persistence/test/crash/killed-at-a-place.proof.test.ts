@@ -217,7 +217,7 @@ describe('a sweep that is cut (docs/reliability.md A)', () => {
   async function sweeping(path: string, place: Omit<Place, 'event'>) {
     const worker = { workerId: 'c', capacity: 1 }
     const stops = { when: 'after', event: 'task.started', signal: 'SIGSTOP' } as const
-    const zombie = await ChildStore.open({ path, config, worker, dies: stops })
+    const zombie = await ChildStore.open({ path, config, worker, dies: stops, insists: true })
     zombie.send(submission('a'))
     await zombie.heard(({ reached }) => reached === true)
     const sweeper = await ChildStore.open({ path, config, dies: { ...place, event: 'task.requeued' } })

@@ -60,6 +60,33 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(a.failures).toEqual([])
   })
 
+  test('D01 a call that comes while the lock is held waits ten seconds of its own', async () => {
+    const [{ scene: a }] = await twoProcesses()
+    const intruder = new Database(a.store.info.location)
+    intruder.exec('BEGIN IMMEDIATE')
+    const told: string[] = []
+    const submit = (name: string) =>
+      void a.store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] }).then(
+        () => told.push(`${name} done`),
+        (error: { code: string }) => told.push(`${name} ${error.code}`),
+      )
+    submit('first')
+    await a.pass(9_000)
+    submit('second')
+    await a.pass(2_000)
+    expect(told).toEqual(['first store_busy'])
+    submit('third')
+    await a.pass(7_900)
+    expect(told).toEqual(['first store_busy'])
+    await a.pass(200)
+    expect(told).toEqual(['first store_busy', 'second store_busy'])
+    intruder.exec('ROLLBACK')
+    intruder.close()
+    await a.pass(100)
+    expect(told).toEqual(['first store_busy', 'second store_busy', 'third done'])
+    expect(await a.depth()).toBe(1)
+  })
+
   test('J06 a process that is stopped in a transaction keeps everybody waiting, loses nobody a task, and goes on', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses()
     await b.worker('b', 1)
