@@ -293,6 +293,31 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
   })
 
   rule(
+    '13.2 a pipeline with more tasks than slots says so, until enough of them have ended',
+    async (scene) => {
+      await scene.worker('w', 3)
+      const taskId = await scene.accepted({ type: 'line' })
+      const { leaseId } = await scene.claim()
+      await scene.write({ kind: 'openPipeline', leaseId, key: PIPELINE_KEY, position: 0, terms: parted })
+      for (const [position, place] of parted.stages.flatMap(partsOf).entries()) {
+        const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: place.stage })
+        const spawn = { kind: 'spawn', leaseId, policy: 'cancel', submission: task } as const
+        await scene.write({ ...spawn, key: stageKey(place), position: position + 1 })
+      }
+      const patience = { key: 'patience', position: 9, kind: 'timer', delayMs: 1e9 } as const
+      await scene.write({ kind: 'suspend', leaseId, waits: [patience], stay: false })
+      const explain = () => scene.read({ kind: 'explain', taskId })
+      const before = await explain()
+      expect(before?.summary).toContain('; its 4 tasks share 3 slots, so they take turns')
+      expect(before?.shortage).toEqual({ tasks: 4, slots: 3 })
+      await finish(scene, await scene.claim())
+      const after = await explain()
+      expect(after?.summary).not.toContain('slots')
+      expect(after?.shortage).toBeUndefined()
+    },
+  )
+
+  rule(
     '13.2 a stage that waits for events holds no slot, and goes on in the commit that has them',
     async (scene) => {
       const line = await started(scene)

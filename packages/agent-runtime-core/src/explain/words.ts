@@ -2,6 +2,7 @@ import { keyText } from '../step/key-text.ts'
 import { marketStageIn } from '../market/market.ts'
 import type { PipelineCase } from '../pipeline/log.ts'
 import { stageIn } from '../pipeline/pipeline.ts'
+import { slotShortageText, type SlotShortage } from '../pipeline/slots.ts'
 import { stageWaitText } from '../pipeline/words.ts'
 import { afterIn, supervisorTerms } from '../supervision/supervision.ts'
 import { isDoubt } from '../step/doubt.ts'
@@ -43,7 +44,7 @@ function recoveryText({ category, strategy, model }: Recovered): string {
 
 /**
  * Words for the waits of a waiting task. `asks`: the budget that asks. `failureOf`: the last failure of the step with
- * that key, if it has failed. `pipeline`: the one that it is a stage of.
+ * that key, if it has failed. `pipeline`: the one that it is a stage of. `shortage`: the slots that the tasks of its own stages have to share.
  */
 export function waitingText(
   record: Extract<TaskRecord, { state: 'waiting' }>,
@@ -51,10 +52,11 @@ export function waitingText(
   children: OpenChildren | undefined,
   failureOf: (step: string) => ErrorSummary | undefined,
   pipeline?: PipelineCase,
+  shortage?: SlotShortage,
 ): string {
   if (record.waitingFor === 'budget') return budgetText(record.taskId, asks)
   if (record.divergence !== undefined) return parkedText(record.divergence)
-  return `waits for ${waitsText(record.waits, children, failureOf, pipeline)}${idleText(record.waits, children)}`
+  return `waits for ${waitsText(record.waits, children, failureOf, pipeline)}${idleText(record.waits, children)}${shortage === undefined ? '' : `; ${slotShortageText(shortage)}`}`
 }
 
 /** The children that are waited for and that no running process could ever start. */
@@ -125,7 +127,16 @@ function isStage(key: string): boolean {
 }
 
 function childText({ state, waitsFor }: OpenChildren['first'][number]): string {
-  return state === 'waiting' && waitsFor !== undefined ? `waiting for ${waitsFor}` : state
+  if (waitsFor === undefined) return state
+  if (state === 'waiting') return `waiting for ${waitsFor}`
+  // A slot is what a queued task usually waits for, and the lack of a worker is said for all.
+  return ['slot', 'worker', 'delay', 'suspect'].includes(waitsFor)
+    ? state
+    : `${state}: ${queuedWords(waitsFor)}`
+}
+
+function queuedWords(waitsFor: string): string {
+  return waitsFor === 'paused' ? 'paused' : `waits for ${waitsFor.replace('quota:', 'the quota ')}`
 }
 
 /** More names than that are read by nobody. */

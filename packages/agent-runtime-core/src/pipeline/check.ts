@@ -1,3 +1,4 @@
+import { instead } from '../check/rules.ts'
 import type { StageTerms } from './pipeline.ts'
 
 /** A rule that the stages of a pipeline break. */
@@ -26,13 +27,30 @@ export function checkStages(stages: readonly StageTerms[]): readonly StageViolat
   })
 }
 
-/** Words for the violations, one sentence for all. */
-export function violationsText(violations: readonly StageViolation[]): string {
+/** Words for the violations, one sentence for all. `stages`: those of the pipeline, for the type that was meant by one that is missing. */
+export function violationsText(
+  violations: readonly StageViolation[],
+  stages: readonly StageTerms[] = [],
+): string {
   return violations
     .map((it) =>
       it.rule === 'duplicate_stage'
         ? `stage '${it.stage}' is there twice`
-        : `stage '${it.stage}' subscribes to ${it.missing.map((type) => `'${type}'`).join(', ')}, which no stage before it publishes`,
+        : `stage '${it.stage}' subscribes to ${it.missing.map((type) => `'${type}'`).join(', ')}, which no stage before it publishes${meantText(it, stages)}`,
     )
     .join('; ')
+}
+
+function meantText(
+  { stage, missing }: Extract<StageViolation, { rule: 'invalid_subscription' }>,
+  stages: readonly StageTerms[],
+): string {
+  const [type = ''] = missing
+  const place = stages.findIndex((it) => it.stage === stage)
+  const later = stages.find(({ publishes }, at) => at >= place && publishes.includes(type))
+  if (missing.length > 1 || later !== undefined) return ''
+  return instead(
+    type,
+    stages.slice(0, Math.max(0, place)).flatMap(({ publishes }) => publishes),
+  )
 }

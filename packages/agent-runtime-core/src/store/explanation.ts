@@ -8,6 +8,7 @@ import type { WaitReason } from '../wait/wait.ts'
 import type { OpenWait } from '../wait/schema.ts'
 import type { FailureKind } from '../task/failure-kind.ts'
 import type { MarketStage } from '../market/market.ts'
+import type { SlotShortage } from '../pipeline/slots.ts'
 import type { Recovered } from '../recovery/decide.ts'
 import type { Lane } from '../task/lane.ts'
 import type { ExecutionLease } from '../lease/schema.ts'
@@ -54,6 +55,8 @@ export interface Explanation {
   readonly stepFailures?: readonly StepFailure[]
   /** Waiting: its children that have not ended. */
   readonly children?: OpenChildren
+  /** A pipeline that waits for its stages: it has more tasks than the workers that run them have slots. Source: `docs/pipelines.md`. */
+  readonly shortage?: SlotShortage
   /** Not over: the budget that asks, of the task or the nearest above it. Source: `docs/semantics.md 11.5`. */
   readonly budget?: BudgetRecord
   /** Waiting, since its handler took a different path than its recorded history: where. */

@@ -20,7 +20,7 @@ export const typed: readonly string[] = wordsOf(`
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred Heap seriesOf mergedSeries withRefused rolledUp samplesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
   afterIn afterKey supervisedIn supervisedKey supervisorKey supervisorTerms
   marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
-  checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey stageKey stagePartText stageWaitIn stageWaitKey violationsText
+  checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey slotShortage slotShortageText stageKey stagePartText stageWaitIn stageWaitKey violationsText
   decideConfiguration inForce settingDifferences settingsAmong statedSettings storeSettingsOf withSettings
   suspectFrom swarmPressure takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
 `)
@@ -161,7 +161,15 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
         { rule: 'invalid_subscription', stage: 'a', missing: ['x'] },
       ),
     ),
+    stages,
   ],
+  slotShortage: [
+    listOf(word),
+    listOf(
+      values({ types: ['*'], capacity: 1, state: 'idle' }, { types: [], capacity: 2, state: 'draining' }),
+    ),
+  ],
+  slotShortageText: [values({ tasks: 3, slots: 2 }, { tasks: 2, slots: 1 })],
   decideRestart: [
     fields(
       {

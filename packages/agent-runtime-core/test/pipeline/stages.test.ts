@@ -13,6 +13,7 @@ import {
   unreadCounts,
 } from '../../src/pipeline/log.ts'
 import { keyHash, type LogRange, stageKey, type StageTerms } from '../../src/pipeline/pipeline.ts'
+import { slotShortage } from '../../src/pipeline/slots.ts'
 import { SeededRandom } from '../../src/testing/index.ts'
 
 function stage(name: string, subscribes: readonly string[], publishes: readonly string[]): StageTerms {
@@ -59,6 +60,41 @@ describe('13.1 the stages of a pipeline', () => {
     expect(violationsText(found)).toBe(
       "stage 'a' subscribes to 'x', which no stage before it publishes; stage 'b' subscribes to 'y', 'z', which no stage before it publishes; stage 'a' is there twice",
     )
+  })
+
+  test('are reported with the type that was probably meant, unless a later stage publishes the missing one', () => {
+    const stages = [
+      stage('a', [], ['article', 'x']),
+      stage('b', ['artcle'], ['later']),
+      stage('c', ['latr'], []),
+    ]
+    expect(violationsText(checkStages(stages), stages)).toBe(
+      "stage 'b' subscribes to 'artcle', which no stage before it publishes, did you mean article?; stage 'c' subscribes to 'latr', which no stage before it publishes, did you mean later?",
+    )
+    const early = [stage('b', ['article'], []), stage('a', [], ['article'])]
+    expect(violationsText(checkStages(early), early)).toBe(
+      "stage 'b' subscribes to 'article', which no stage before it publishes",
+    )
+  })
+})
+
+describe('13.2 the tasks of a pipeline', () => {
+  const worker = (capacity: number, types = ['*'], state: 'idle' | 'draining' = 'idle') => ({
+    capacity,
+    types,
+    state,
+  })
+
+  test('share slots where the workers that run them have fewer than there are tasks', () => {
+    const types = ['recon', 'load', 'load']
+    expect(slotShortage(types, [worker(2)])).toEqual({ tasks: 3, slots: 2 })
+    expect(slotShortage(types, [worker(2, ['load']), worker(1)])).toBeUndefined()
+    expect(
+      slotShortage(types, [worker(2, ['load']), worker(9, ['other']), worker(9, ['*'], 'draining')]),
+    ).toEqual({ tasks: 3, slots: 2 })
+    // That nobody runs them is said elsewhere.
+    expect(slotShortage(types, [worker(9, ['other'])])).toBeUndefined()
+    expect(slotShortage([], [worker(1)])).toBeUndefined()
   })
 })
 

@@ -12,6 +12,7 @@ import {
   type QueueReason,
   type RequeueReason,
   type Requeues,
+  type SlotShortage,
   type StepFailure,
   type TaskRecord,
   type WaitReason,
@@ -110,17 +111,19 @@ export function prepareExplain(
         }
       case 'waiting': {
         const children = childrenOf(row)
+        const shortage = shortageOf(row)
         // A task may have many events: they are read only for a step that is to be tried again.
         const isRetrying = record.waits.some(({ key }) => retriedIn(key) !== undefined)
         const failures = isRetrying ? failuresOf(row) : []
         const failureOf = (step: string) => failures.find((failure) => failure.step === step)
         return {
           ...base,
-          summary: waitingText(record, askingAbove(row), children, failureOf, pipelineOf(row)),
+          summary: waitingText(record, askingAbove(row), children, failureOf, pipelineOf(row), shortage),
           reason: record.waitingFor,
           waits: record.waits,
           ...between(failures, record.waits),
           ...(children === undefined ? {} : { children }),
+          ...(shortage === undefined ? {} : { shortage }),
           ...asking(row),
           ...(record.divergence === undefined ? {} : { divergence: record.divergence }),
           ...requeued(row),
@@ -228,6 +231,12 @@ export function prepareExplain(
   function pipelineOf({ parent, id }: TaskRow): PipelineRow | undefined {
     const isStage = load.waits(id).some(({ key }) => stageWaitIn(key) !== undefined)
     return isStage && parent !== null ? load.pipeline(parent) : undefined
+  }
+
+  /** The slots that the tasks of a pipeline have to share. */
+  function shortageOf({ id }: TaskRow): SlotShortage | undefined {
+    if (load.pipeline(id) === undefined) return undefined
+    return view().shortage(load.openChildren(id).map(({ task }) => load.task(task) as TaskRow))
   }
 
   function placement(

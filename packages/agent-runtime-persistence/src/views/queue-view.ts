@@ -13,6 +13,7 @@ import {
   quotaStateOf,
   runsType,
   shareIncrement,
+  slotShortage,
   takesLane,
   suspectFrom,
   tierWeights,
@@ -211,6 +212,13 @@ export function prepareQueueView(context: QueueContext, workers: () => readonly 
       delayed: all.reduce((sum, stream) => sum + stream.delayed, 0),
       streamOf: ({ stream }: TaskRow) => (stream === null ? undefined : byId.get(stream)),
       obstacle,
+
+      /** Whether the tasks of a pipeline have to share slots. */
+      shortage: (rows: readonly TaskRow[]) =>
+        slotShortage(
+          rows.map(({ stream }) => byId.get(stream ?? 0)?.type ?? ''),
+          live,
+        ),
 
       /** Where a queued task stands, and when it is likely to start; what keeps it from starting is given. */
       placeOf(

@@ -1,5 +1,6 @@
 import {
   assertOptions,
+  instead,
   invalid,
   isAmount,
   isList,
@@ -70,9 +71,13 @@ export function createAgentRegistry(agents: readonly AgentDefinition[] = []): Ag
     get(name) {
       const found = byName.get(name)
       if (found !== undefined) return found
-      throw new RuntimeError('not_found', `there is no agent ${show(name)}; register it first`, {
-        details: { name },
-      })
+      throw new RuntimeError(
+        'not_found',
+        `there is no agent ${show(name)}${isName(name) ? instead(name, Array.from(byName.keys())) : ''}; register it first`,
+        {
+          details: { name },
+        },
+      )
     },
     has: (name) => byName.has(name),
     find(filter) {

@@ -89,9 +89,7 @@ export function definePipeline<const Name extends string, Input extends Schema =
     ...options
   } = definition as PipelineDefinition<Name, Input>
   const problems = [
-    ...(isName(name) && !name.startsWith(RESERVED)
-      ? []
-      : [{ path: 'pipeline: name', allowed: `a name of ${nameRule[0]}`, given: name }]),
+    ...nameProblems(name, options),
     ...problemsIn(withoutUndefined({ maxUnread }), settingRules, { path: 'pipeline: ' }),
     ...optionsProblems({ ...options, type: isName(name) ? name : 'pipeline', input: accepts ?? anything }),
     ...stagesProblems(stages),
@@ -108,7 +106,7 @@ export function definePipeline<const Name extends string, Input extends Schema =
   if (violations.length > 0)
     throw new RuntimeError(
       'pipeline_constraint_violation',
-      `pipeline '${name}': ${violationsText(violations)}`,
+      `pipeline '${name}': ${violationsText(violations, terms.stages)}`,
       { details: { violations } },
     )
   const schemas = new Map<string, Schema>()
@@ -139,6 +137,15 @@ const anything: Schema = {
   '~standard': { version: 1, vendor: 'ku0', validate: (value) => ({ value }) },
 }
 
+/** The task type of a pipeline is its name: unlike other definitions it has no `type`. */
+function nameProblems(name: unknown, options: object): readonly ConfigProblem[] {
+  if (isName(name) && !name.startsWith(RESERVED)) return []
+  const { type } = options as { readonly type?: unknown }
+  return name === undefined && type !== undefined
+    ? [{ path: 'pipeline: type', allowed: 'no such option, write name', given: type }]
+    : [{ path: 'pipeline: name', allowed: `a name of ${nameRule[0]}`, given: name }]
+}
+
 function stagesProblems(stages: unknown): readonly ConfigProblem[] {
   if (!Array.isArray(stages) || stages.length === 0)
     return [{ path: 'pipeline: stages', allowed: 'a list of stages, at least one', given: stages }]
@@ -148,11 +155,33 @@ function stagesProblems(stages: unknown): readonly ConfigProblem[] {
     const { options } = stage
     const rules = { path: `${path} `, required: ['name', 'task'], familiar: familiarToStage }
     return [
-      ...problemsIn(stage, stageRules, rules),
+      ...problemsIn(isWithoutSchema(stage) ? { ...stage, publishes: undefined } : stage, stageRules, rules),
+      ...withoutSchema(stage, path),
       ...(isRecord(options) ? problemsIn(options, nodeRules, { path: `${path} options.` }) : []),
       ...otherSchemas(stages, stage, path),
     ]
   })
+}
+
+/** The types of a stage whose names are fine, and which have no schema. */
+function withoutSchema(
+  { publishes }: Readonly<Record<string, unknown>>,
+  path: string,
+): readonly ConfigProblem[] {
+  if (!isRecord(publishes)) return []
+  return Object.entries(publishes).flatMap(([type, given]) =>
+    isEventType(type) && !isSchema(given)
+      ? [{ path: `${path} publishes.${type}`, allowed: 'a schema, such as z.object({ … })', given }]
+      : [],
+  )
+}
+
+/** Whether the schemas are all that is wrong with what a stage publishes. */
+function isWithoutSchema(stage: Readonly<Record<string, unknown>>): boolean {
+  const { publishes } = stage
+  return (
+    withoutSchema(stage, '').length > 0 && isRecord(publishes) && Object.keys(publishes).every(isEventType)
+  )
 }
 
 /** A type has one schema, whoever publishes it. */
@@ -162,6 +191,7 @@ function otherSchemas(
   path: string,
 ): readonly ConfigProblem[] {
   return Object.entries(isRecord(publishes) ? publishes : {}).flatMap(([type, schema]) => {
+    if (!isSchema(schema)) return []
     const first = stages.find(
       (it) => isRecord(it) && isRecord(it['publishes']) && Object.hasOwn(it['publishes'], type),
     ) as { readonly name: unknown; readonly publishes: Readonly<Record<string, unknown>> }
@@ -196,8 +226,8 @@ function orderProblems(stages: unknown): readonly ConfigProblem[] {
       (field) => (stage[field] === undefined && field !== 'name') || stageRules[field][1](stage[field]),
     )
   if (!Array.isArray(stages) || !stages.every(holds)) return []
-  const violations = checkStages((stages as DefinedStage[]).map(orderOf))
-  return violations.map((it) => ({ path: 'pipeline: stages', allowed: violationsText([it]) }))
+  const order = (stages as DefinedStage[]).map(orderOf)
+  return checkStages(order).map((it) => ({ path: 'pipeline: stages', allowed: violationsText([it], order) }))
 }
 
 function orderOf({ name: stage, publishes = {}, subscribes = [] }: DefinedStage): StageTerms {

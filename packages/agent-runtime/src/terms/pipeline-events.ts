@@ -31,7 +31,8 @@ function readPublished(
   data: unknown,
   { sequence, given }: { readonly sequence: number; readonly given: Schemas | undefined },
 ): unknown {
-  const schema = new Map(Object.entries(given ?? {})).get(type) ?? defined.get(pipeline)?.get(type)
+  const own = given !== undefined && Object.hasOwn(given, type) ? given[type] : undefined
+  const schema = own ?? defined.get(pipeline)?.get(type)
   if (schema === undefined) return data
   const what = `event ${sequence} of pipeline '${pipeline}', a '${type}',`
   const checked = checkNow(schema, data, what)
@@ -52,7 +53,7 @@ export function readEvent(
   { seq, at, data }: Pick<OutputChunk, 'seq' | 'at' | 'data'>,
   given?: Schemas,
 ): PipelineEvent {
-  const { text, ...names } = partsOf(data)
+  const { text, names } = partsOf(data)
   const { type } = names
   const stored = values.decode(text)
   return {
@@ -65,11 +66,17 @@ export function readEvent(
 
 type EventNames = Pick<PipelineEvent, 'stage' | 'type' | 'partition' | 'keyHash'>
 
-/** The store writes the data first, then the names. */
-function partsOf(line: string): EventNames & { readonly text: string } {
+/** The store writes the data first, then the names, which are mostly those of the event before. */
+function partsOf(line: string): { readonly text: string; readonly names: EventNames } {
   const at = line.lastIndexOf(',"stage":"')
-  const names = parseJson(`{${line.slice(at + 1)}`) as EventNames
-  return { ...names, text: line.slice('{"data":'.length, at) }
+  const end = line.slice(at + 1)
+  if (end !== last.end) last = { end, names: parseJson(`{${end}`) as EventNames }
+  return { text: line.slice('{"data":'.length, at), names: last.names }
+}
+
+let last: { readonly end: string; readonly names: EventNames } = {
+  end: '',
+  names: { stage: '', type: '' },
 }
 
 /** Throws `unauthorized_publish` for a type that a stage may not publish, and `invalid_argument` for one that it does not receive. */

@@ -20,6 +20,7 @@ describe('a registry of agents', () => {
     )
     expect(() => createAgentRegistry([ada, ada])).toThrow(expect.objectContaining({ code: 'already_exists' }))
     expect(() => registry.get('cyd')).toThrow(expect.objectContaining({ code: 'not_found' }))
+    expect(() => registry.get('bod')).toThrow('there is no agent "bod", did you mean bob?')
     expect(registry.get('ada')).toBe(ada)
     expect(() => registry.register({} as never)).toThrow('what defineAgent returns')
   })

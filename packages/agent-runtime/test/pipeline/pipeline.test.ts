@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createRuntime, definePipeline, defineTask, RuntimeError } from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
-import { all } from '../virtual-runtime.ts'
+import { all, virtualRuntime } from '../virtual-runtime.ts'
 
 const nothing = z.undefined()
 const Word = z.object({ word: z.string() })
@@ -71,7 +71,7 @@ describe('13.1 a pipeline', () => {
   test('names every option that is wrong', () => {
     const stages = [{ name: 'a/b', task: {}, publishes: { x: 1 }, subscribes: ['y', 'y'] }]
     expect(() => definePipeline({ name: '', maxUnread: 0, stages } as never)).toThrow(
-      /name: .*maxUnread: .*stage 1 name: .*stage 1 task: .*stage 1 publishes: .*stage 1 subscribes: /s,
+      /name: .*maxUnread: .*stage 1 name: .*stage 1 task: .*stage 1 subscribes: .*stage 1 publishes.x: /s,
     )
   })
 })
@@ -98,6 +98,23 @@ describe('13.1 a definition', () => {
       expect.stringContaining('pipeline: stage 2 options.lane: '),
       "pipeline: stages: stage 'sum' subscribes to 'length', which no stage before it publishes",
     ])
+  })
+
+  test('is refused with the type that has no schema, and the one that was meant', () => {
+    const publishes = { word: undefined, length: 'number', count: z.number() }
+    const stages = [{ name: 'words', task: words, publishes }]
+    expect(wrongs({ name: 'wrong', stages })).toEqual([
+      'pipeline: stage 1 publishes.word: a schema, such as z.object({ … })',
+      'pipeline: stage 1 publishes.length: a schema, such as z.object({ … })',
+    ])
+    expect(wrongs({ type: 'wrong', stages: [{ name: 'words', task: words }] })).toEqual([
+      'pipeline: type: no such option, write name',
+    ])
+    const misspelt = [
+      { name: 'words', task: words, publishes: { word: Word } },
+      { name: 'sum', task: sum, subscribes: ['wrod'] },
+    ]
+    expect(() => definePipeline({ name: 'wrong', stages: misspelt })).toThrow(', did you mean word?')
   })
 
   test('is refused where two stages give a type different schemas', () => {
@@ -127,6 +144,40 @@ describe('13.2 stages', () => {
     await expect(it.result(await it.runtime.submit(waiting, undefined))).rejects.toThrow(
       "stage 'first': its input returned a promise",
     )
+  })
+
+  test('that fail are named in the error of the pipeline, with their partitions', async () => {
+    const breaks = defineTask({ type: 'breaks', input: z.number() }, (_, partition) => {
+      if (partition === 2) throw new Error('broken')
+    })
+    const stages = [{ name: 'second', task: breaks, partitions: 2, input: (_: unknown, at: number) => at }]
+    const pipeline = definePipeline({ name: 'broken line', stages })
+    await using it = await createTestRuntime({ tasks: [pipeline, breaks] })
+    const receipt = await it.runtime.submit(pipeline, undefined)
+    await expect(it.result(receipt)).rejects.toThrow(
+      /partition 2 of stage 'second': task \S+ failed \(error\): broken$/,
+    )
+  })
+
+  test('that have to share slots are a warning of the log, once for a pipeline type', async () => {
+    const pipeline = wordCount()
+    const { runtime, log, elapse } = await virtualRuntime({
+      tasks: [pipeline, ...tasks],
+      workers: { count: 1, capacity: 2 },
+    })
+    for (const word of ['a', 'bb']) {
+      const result = runtime.result(await runtime.submit(pipeline, [word]))
+      await elapse(60_000)
+      expect(await result).toMatchObject({ sum: word.length })
+    }
+    expect(log.filter(({ message }) => message.includes('slots'))).toEqual([
+      {
+        level: 'warn',
+        message:
+          "pipeline 'word count': its 3 tasks share 2 slots, so they take turns, which is slow; raise workers.capacity to 3 or start more workers",
+        fields: expect.objectContaining({ tasks: 3, slots: 2 }) as unknown,
+      },
+    ])
   })
 
   test('read events with the schemas that they give, before those of the definition', async () => {

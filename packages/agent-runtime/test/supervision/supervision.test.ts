@@ -57,6 +57,33 @@ describe('supervisors', () => {
     })
   })
 
+  test('14.1 a child gets the failure of a task that it has called again, unless it calls it under another key', async () => {
+    let calls = 0
+    const asked = defineTask({ type: 'asked', input: z.undefined() }, () => {
+      calls += 1
+      throw new Error('broken')
+    })
+    const same = defineTask({ type: 'same', input: z.undefined() }, (ctx) =>
+      ctx.call('ask', asked, undefined),
+    )
+    const other = defineTask({ type: 'other', input: z.undefined() }, (ctx) =>
+      ctx.call(`ask ${ctx.attempt}`, asked, undefined),
+    )
+    const over = (task: typeof same | typeof other) =>
+      defineSupervisor({
+        type: `over ${task.type}`,
+        input: z.undefined(),
+        maxRestarts: 2,
+        children: { it: { task } },
+      })
+    const supervisors = [over(same), over(other)] as const
+    await using it = await createTestRuntime({ tasks: [...supervisors, same, other, asked] })
+    await expect(it.run(supervisors[0], undefined)).rejects.toThrow("child 'it' ended after 2 restarts")
+    expect(calls).toBe(1)
+    await expect(it.run(supervisors[1], undefined)).rejects.toThrow("child 'it' ended after 2 restarts")
+    expect(calls).toBe(4)
+  })
+
   test('14.2 nest: a supervisor that fails is a child that failed', async () => {
     const { runs, task } = counted()
     const low = defineSupervisor({

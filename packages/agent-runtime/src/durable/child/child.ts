@@ -7,6 +7,7 @@ import {
   invalid,
   patienceKey,
   type Rules,
+  type RuntimeError,
   show,
   TaskCanceled,
   type WaitRecord,
@@ -189,7 +190,7 @@ interface Waiting {
 }
 
 /** The child's end is stored: another attempt of the parent would get the same answer. */
-function settled(error: TaskFailed): TaskFailed {
+export function settled<Failure extends RuntimeError>(error: Failure): Failure {
   return Object.defineProperty(error, 'retryable', { value: false })
 }
 

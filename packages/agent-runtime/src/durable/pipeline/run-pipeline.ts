@@ -5,14 +5,17 @@ import {
   PIPELINE_KEY,
   type PipelineTerms,
   RuntimeError,
+  slotShortage,
+  slotShortageText,
   stageKey,
   stagePartText,
   type StagePart,
   violationsText,
 } from '@ku0/agent-runtime-core'
 import type { ChildTask, SpawnOptions } from '../../api/task-context.ts'
-import { TaskRejected } from '../../api/errors.ts'
+import { TaskFailed, TaskRejected } from '../../api/errors.ts'
 import type { TaskType } from '../../api/task-type.ts'
+import { settled } from '../child/child.ts'
 import { type ChildCaller, superviseChild } from '../child/children.ts'
 import { isThenable } from '../../terms/thenable.ts'
 import { guarded } from '../pass/guarded.ts'
@@ -41,28 +44,44 @@ export async function runPipeline(
     throw invalid(
       'a pipeline has one log, which a fork or a retry would not share: submit the pipeline again, or let its stages retry',
     )
-  const opened = await open(caller, terms)
-  const running: { readonly stage: string; readonly isOne: boolean; readonly children: ChildTask[] }[] = []
+  const opened = await open(caller, terms, stages)
+  const running: { readonly stage: string; readonly isOne: boolean; readonly tasks: StartedTask[] }[] = []
   for (const { stage, task, inputOf, options } of stages) {
     const places = placesOf(opened, stage)
-    const children: ChildTask[] = []
+    const tasks: StartedTask[] = []
     for (const place of places) {
       const input = inputOf(place.partition ?? 1)
       if (isThenable(input))
         throw invalid(
           `stage '${stage}': its input returned a promise. It is called in every pass and may not wait: do that in the task of the stage`,
         )
-      children.push(await beginTask(caller, place, [task, input, options]))
+      tasks.push({ place, child: await beginTask(caller, place, [task, input, options]) })
     }
-    running.push({ stage, isOne: places[0]?.partition === undefined, children })
+    running.push({ stage, isOne: places[0]?.partition === undefined, tasks })
   }
   const results = await Promise.all(
-    running.map(async ({ stage, isOne, children }) => {
-      const all = await Promise.all(children.map((child) => child.result()))
+    running.map(async ({ stage, isOne, tasks }) => {
+      const all = await Promise.all(tasks.map(resultOf))
       return [stage, isOne ? all[0] : all] as const
     }),
   )
   return Object.fromEntries(results)
+}
+
+interface StartedTask {
+  readonly place: StagePart
+  readonly child: ChildTask
+}
+
+/** The result of the task of a stage; the error of one that failed names the stage. */
+async function resultOf({ place, child }: StartedTask): Promise<unknown> {
+  try {
+    return await child.result()
+  } catch (error) {
+    if (!(error instanceof TaskFailed)) throw error
+    const { code, details, message } = error
+    throw settled(new RuntimeError(code, `${stagePartText(place)}: ${message}`, { details, cause: error }))
+  }
 }
 
 /** The task of a stage; the error of one that was refused names the stage. */
@@ -89,7 +108,11 @@ function placesOf({ stages }: PipelineTerms, stage: string): readonly StagePart[
 }
 
 /** The terms with which the pipeline began. */
-async function open({ pass, scope, callee }: ChildCaller, terms: PipelineTerms): Promise<PipelineTerms> {
+async function open(
+  { pass, scope, callee }: ChildCaller,
+  terms: PipelineTerms,
+  stages: readonly StageTask[],
+): Promise<PipelineTerms> {
   const { position, memo } = pass.use({ key: PIPELINE_KEY, as: 'step', scope, callee })
   if (memo !== undefined) {
     scope.answered(memo.seq)
@@ -105,12 +128,37 @@ async function open({ pass, scope, callee }: ChildCaller, terms: PipelineTerms):
         position,
         terms,
       })
+      if (outcome?.as === 'open') await tellShortage(pass, terms, stages)
       if (outcome?.as !== 'invalid') return
       const { violations } = outcome
-      throw new RuntimeError('pipeline_constraint_violation', violationsText(violations), {
+      throw new RuntimeError('pipeline_constraint_violation', violationsText(violations, terms.stages), {
         details: { violations },
       })
     }),
   )
   return terms
 }
+
+/**
+ * Says when the tasks of a pipeline that begins have to share slots: it is slow then, and nothing else tells why. Once for each pipeline type of a
+ * store and process.
+ */
+async function tellShortage(
+  { attempt }: ChildCaller['pass'],
+  terms: PipelineTerms,
+  stages: readonly StageTask[],
+): Promise<void> {
+  const { claim, parts } = attempt
+  const told = toldIn.get(parts.store) ?? new Set()
+  if (told.has(claim.type)) return
+  const typeOf = new Map(stages.map(({ stage, task }) => [stage, task.type]))
+  const types = terms.stages.flatMap(partsOf).map(({ stage }) => typeOf.get(stage) ?? '')
+  // Whoever may not look at the workers is not told.
+  const shortage = slotShortage(types, await parts.store.read({ kind: 'workers' }).catch(() => []))
+  if (shortage === undefined) return
+  toldIn.set(parts.store, told.add(claim.type))
+  attempt.log('warn', `pipeline '${claim.type}': ${slotShortageText(shortage)}`, { ...shortage })
+}
+
+/** The pipeline types of which it was said. */
+const toldIn = new WeakMap<object, Set<string>>()
