@@ -8,8 +8,6 @@ import type { TaskTypes } from './task-types.ts'
 
 /** How a command opens its store. */
 export interface ConnectOptions {
-  /** The store may be made if it is not there. */
-  readonly create?: boolean
   /** Submissions by name are checked by these. */
   readonly types?: TaskTypes | undefined
   readonly system?: System | undefined
@@ -31,14 +29,15 @@ export async function connect(settings: Settings, options: ConnectOptions = {}):
 /** The same for commands that need the store itself, whatever server the settings name. */
 export async function connectStore(
   settings: Settings,
-  { create = false, types, settings: mode }: Omit<ConnectOptions, 'system'> = {},
+  { types, settings: mode }: Omit<ConnectOptions, 'system'> = {},
 ): Promise<Client> {
-  const { store, durability, config } = settings
+  const { store, makesStore, durability, config } = settings
   const { createClient } = await import('@ku0/agent-runtime')
-  if (!create) await assertThere(settings)
+  if (!makesStore) await assertThere(settings)
   return createClient({
     store,
     durability,
+    existing: !makesStore,
     settings: mode ?? 'followed',
     thread: false,
     logger: false,

@@ -127,7 +127,7 @@ const familiarCommands: ReadonlyMap<string, string> = new Map(
   }).flatMap(([command, names]) => names.split(' ').map((name) => [name, command] as const)),
 )
 
-function callOf({ args, options }: Asked, outlet: Outlet, signal: AbortSignal): Call {
+function callOf({ entry: { makesStore }, args, options }: Asked, outlet: Outlet, signal: AbortSignal): Call {
   let settings: Promise<Settings> | undefined
   const { folder = process.cwd(), variables = process.env, system = realSystem } = outlet
   return {
@@ -139,7 +139,7 @@ function callOf({ args, options }: Asked, outlet: Outlet, signal: AbortSignal): 
     print: new Printer(outlet, options['json'] === true),
     settings: (more = {}) =>
       (settings ??= import('./settings/settings.ts').then(({ readSettings }) =>
-        readSettings({ options: { ...options, ...more }, variables, folder }),
+        readSettings({ options: { ...options, ...more }, variables, folder, makesStore }),
       )),
   }
 }

@@ -50,3 +50,12 @@ export function assertWhole({ version }: StoredSchema, known: number, location: 
       `${location} has schema ${version}, and this version knows ${known}; programs of this version may go on with it, but check or copy it with the later version`,
     )
 }
+
+/** Of a store that is only looked at: whoever runs its tasks says when it is migrated. */
+export function assertMigrated({ version }: StoredSchema, known: number, location: string): void {
+  if (version < known)
+    throw new StoreError(
+      'store_schema',
+      `${location} was made by an older version (schema ${version}, and this version has ${known}): open it once with a worker or a server of this version, which migrates it`,
+    )
+}

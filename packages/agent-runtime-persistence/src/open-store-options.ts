@@ -12,6 +12,11 @@ export interface OpenStoreOptions {
    * default. The store keeps a record of it. Source: `docs/operating.md`, Lost commits.
    */
   readonly acceptLoss?: boolean | undefined
+  /**
+   * Open only a store that is there and needs no migration; false by default. Else it rejects, with `not_found` or, for a store of an older version, with
+   * `store_schema`, and nothing is written. A remote store is one that is there.
+   */
+  readonly existing?: boolean | undefined
   /** In its own thread (default), or in the caller's: then an fsync blocks the event loop. */
   readonly thread?: boolean | undefined
   /**

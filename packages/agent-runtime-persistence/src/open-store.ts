@@ -46,6 +46,7 @@ const openRules: Rules<OpenStoreOptions> = {
   config: ['settings', () => true],
   durability: isOneOf(['full', 'normal']),
   acceptLoss: flagRule,
+  existing: flagRule,
   thread: flagRule,
   checked: flagRule,
   lines: flagRule,
@@ -85,6 +86,7 @@ async function openDatabase(url: string, options: OpenStoreOptions): Promise<Sto
     config,
     durability: options.durability ?? 'full',
     acceptLoss: options.acceptLoss ?? false,
+    existing: options.existing ?? false,
     identity,
     lines: options.lines ?? false,
     ...stanceOf(config, options.settings),
@@ -92,7 +94,7 @@ async function openDatabase(url: string, options: OpenStoreOptions): Promise<Sto
   if (isPostgresUrl(url) && (options.thread === false || options.environment !== undefined)) {
     const { openInlinePostgres } = await import('./line/inline-postgres.ts')
     const isVirtual = options.environment !== undefined
-    const { acceptLoss, lines, states, follows } = shared
+    const { acceptLoss, existing, lines, states, follows } = shared
     const opening = {
       url,
       config,
@@ -102,6 +104,7 @@ async function openDatabase(url: string, options: OpenStoreOptions): Promise<Sto
       isVirtual,
       lines,
       acceptLoss,
+      existing,
       states,
       follows,
     }

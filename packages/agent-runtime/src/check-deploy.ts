@@ -69,7 +69,7 @@ export interface DeployProblem {
  * Checks new code against a store before it is deployed: every unfinished task is replayed with its recorded history, with
  * the given definitions, as `runtime.replay` does. No worker is started and nothing is written about what is found; the store is opened as by any process, which
  * also ends leases that have expired. The processes that run the tasks may run on. Throws `not_found` for a store that does not exist,
- * which is not made, `invalid_argument` for one in memory, and else as `createRuntime` does. Source: `docs/semantics.md 6.4`, `docs/changing-code.md`.
+ * which is not made, `store_schema` for one of an older version, which is not migrated, `invalid_argument` for one in memory, and else as `createRuntime` does. Source: `docs/semantics.md 6.4`, `docs/changing-code.md`.
  */
 export async function checkDeploy(check: DeployCheck): Promise<DeployReport> {
   if (!isRecord(check)) throw invalid(`checkDeploy: an object such as { store, tasks }; given ${show(check)}`)
@@ -79,6 +79,7 @@ export async function checkDeploy(check: DeployCheck): Promise<DeployReport> {
   const runtime = await createRuntime({
     ...options,
     settings: 'own',
+    existing: true,
     workers: 0,
     telemetry: false,
     logger: false,

@@ -210,6 +210,7 @@ const storeRules: Rules<StoreOptions> = {
   durability: ["'full' or 'normal'", (value) => value === 'full' || value === 'normal'],
   settings: isOneOf(['stated', 'followed', 'own']),
   acceptLoss: flagRule,
+  existing: flagRule,
   token: ['a text that is not empty', (value) => typeof value === 'string' && value !== ''],
   thread: flagRule,
   logger: [

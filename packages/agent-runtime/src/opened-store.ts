@@ -29,7 +29,7 @@ export async function onStore<T>(
 }
 
 function open(url: string, config: ExecutionConfig, options: StoreOptions): Promise<ExecutionStore> {
-  const { durability, acceptLoss, settings, thread, environment, token } = options
+  const { durability, acceptLoss, existing, settings, thread, environment, token } = options
   return openStore(url, {
     config,
     checked: false,
@@ -37,6 +37,7 @@ function open(url: string, config: ExecutionConfig, options: StoreOptions): Prom
     ...(durability === undefined ? {} : { durability }),
     ...(settings === undefined ? {} : { settings }),
     ...(acceptLoss === undefined ? {} : { acceptLoss }),
+    ...(existing === undefined ? {} : { existing }),
     ...(environment === undefined ? {} : { environment }),
     ...(thread === undefined ? {} : { thread }),
   })

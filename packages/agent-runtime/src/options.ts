@@ -42,6 +42,11 @@ export interface StoreOptions {
    * a store is refused with `store_data_loss`. Source: `docs/operating.md`, Lost commits.
    */
   readonly acceptLoss?: boolean | undefined
+  /**
+   * Open only a store that is there and needs no migration; false by default. Otherwise it rejects, with `not_found` or, for a store of an older version,
+   * with `store_schema`, and nothing is written. For programs that look at a store that others run.
+   */
+  readonly existing?: boolean | undefined
   /** Whether the store runs in its own thread; true by default, and always false with an `environment`. */
   readonly thread?: boolean | undefined
   /** Any pino logger; by default lines go to standard error. */

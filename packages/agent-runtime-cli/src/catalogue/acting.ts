@@ -423,6 +423,7 @@ A task that was retried before is not retried again: the answer names its new ta
           ],
           ['agent-runtime schedules put pulse ping null --every 5m', 'every five minutes'],
         ],
+        makesStore: true,
         load: () => import('../commands/schedules-put.ts'),
       },
       ...(

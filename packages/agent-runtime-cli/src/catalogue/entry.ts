@@ -10,6 +10,8 @@ export interface CommandEntry {
   readonly args?: readonly ArgumentEntry[]
   readonly options?: readonly OptionEntry[]
   readonly examples: readonly Example[]
+  /** It may make the store, and migrate one of an older version. Every other command needs a store that is there, and leaves its version as it is. */
+  readonly makesStore?: boolean
   /** Exit codes that mean something of their own here. */
   readonly exits?: readonly (readonly [code: number, when: string])[]
   /** Commands below this one. This one runs if none of them is named. */

@@ -97,6 +97,7 @@ agent-runtime check does, and reports each once. Log lines go to standard error.
       ],
       [74, 'the disk has failed'],
     ],
+    makesStore: true,
     load: () => import('../commands/worker.ts'),
   },
   {
@@ -147,6 +148,7 @@ or tasks in the configuration file) the input is checked by its schema before it
       [1, 'it was refused; with --wait or --follow: it failed, was canceled or was refused'],
       [75, 'with --timeout: it has not ended in time; it goes on'],
     ],
+    makesStore: true,
     load: () => import('../commands/submit.ts'),
   },
   ...serving,

@@ -49,6 +49,7 @@ that do not end in time back to the queue.`,
       ['agent-runtime serve ./src/tasks.ts --store sqlite:tasks.db', 'serve a store, and run its tasks'],
       ['agent-runtime serve --host 0.0.0.0 --hosts tasks.example.com', 'serve other machines, with tokens'],
     ],
+    makesStore: true,
     load: () => import('../commands/serve.ts'),
   },
   {
@@ -106,6 +107,7 @@ export const tokens: CommandEntry = {
         ],
       ],
       exits: [[73, 'there is a token of that name']],
+      makesStore: true,
       load: () => import('../commands/token-create.ts'),
     },
     {

@@ -21,6 +21,7 @@ export const run: Run = async (call) => {
   await using runtime = await createRuntime({
     store,
     config,
+    existing: true,
     tasks,
     workers: 0,
     thread: false,

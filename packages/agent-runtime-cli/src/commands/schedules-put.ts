@@ -25,7 +25,6 @@ export const run: Run = async (call) => {
   const input = await readInput(call, given, options.input)
   const settings = await call.settings()
   await using client = await connect(settings, {
-    create: true,
     types: await typesFor(settings, options.agreement),
   })
   const schedule = await client.schedules.put(name, timing, type, input, {

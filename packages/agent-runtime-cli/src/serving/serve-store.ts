@@ -38,11 +38,12 @@ export async function serveStore(
   const failure = failing()
   const definitions = types?.definitions ?? []
   const { capacity } = settings.worker
-  const { config, durability } = settings
+  const { config, durability, makesStore } = settings
   // With lines, so that workers of other machines need no database. Each says how many tasks it runs at once, unless a limit is set.
   await using opened = closing(
     await openStore(settings.store, {
       durability,
+      existing: !makesStore,
       checked: false,
       lines: true,
       config: { maxInFlightPerWorker: MOST_CAPACITY, ...withoutUndefined(config ?? {}) },

@@ -9,6 +9,8 @@ import type { CliConfig } from './define-config.ts'
 export interface Settings {
   /** The URL of the store. */
   readonly store: string
+  /** Whether the command may make the store, and migrate one of an older version. */
+  readonly makesStore: boolean
   /** The path of the module with the task types. */
   readonly tasks: string | undefined
   readonly durability: 'full' | 'normal'
@@ -104,10 +106,17 @@ interface Given {
   readonly options: Readonly<Record<string, unknown>>
   readonly variables: Readonly<Record<string, string | undefined>>
   readonly folder: string
+  /** See {@link Settings}; by default it may not. */
+  readonly makesStore?: boolean | undefined
 }
 
 /** Reads all settings. Throws a `ConfigError` that names everything that is wrong, and where it stands. */
-export async function readSettings({ options, variables, folder }: Given): Promise<Settings> {
+export async function readSettings({
+  options,
+  variables,
+  folder,
+  makesStore = false,
+}: Given): Promise<Settings> {
   const named = options['config'] ?? variables['AGENT_RUNTIME_CONFIG']
   const file = findConfig(folder, typeof named === 'string' && named !== '' ? named : undefined)
   const fromFile = file === undefined ? {} : await loadConfig(file)
@@ -148,6 +157,7 @@ export async function readSettings({ options, variables, folder }: Given): Promi
         values.filter(({ name }) => !name.startsWith('config.')).map(({ name, value }) => [name, value]),
       ),
     ) as unknown as Settings),
+    makesStore,
     config,
     jobs: fromFile.worker?.jobs,
     server: serverIn(values),

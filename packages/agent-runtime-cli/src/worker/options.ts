@@ -9,11 +9,12 @@ export function isServer(store: string): boolean {
 /** The settings as the runtime takes them. A server has a durability of its own, and wants a token. */
 export function optionsOf({
   store,
+  makesStore,
   durability,
   config,
   token,
-}: Settings): Pick<StoreOptions, 'store' | 'durability' | 'config' | 'token'> {
+}: Settings): Pick<StoreOptions, 'store' | 'existing' | 'durability' | 'config' | 'token'> {
   const settings = config === undefined ? {} : { config }
-  if (!isServer(store)) return { store, durability, ...settings }
+  if (!isServer(store)) return { store, existing: !makesStore, durability, ...settings }
   return { store, ...settings, ...(token === undefined ? {} : { token }) }
 }

@@ -32,6 +32,7 @@ export async function runPostgresStore(port: MessagePort, start: ThreadStart): P
         identity: start.identity,
         lines: start.lines,
         acceptLoss: start.acceptLoss,
+        existing: start.existing,
         isVirtual: false,
         stalledMs: watchStalls(signal, environment.clock),
       },

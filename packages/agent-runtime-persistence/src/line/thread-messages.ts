@@ -20,6 +20,7 @@ export interface ThreadStart extends Stance {
   readonly config: ExecutionConfig
   readonly durability: Durability
   readonly acceptLoss: boolean
+  readonly existing: boolean
   readonly identity: ProcessIdentity
   readonly lines: boolean
   /**

@@ -60,6 +60,7 @@ export interface PostgresOptions {
   readonly lines: boolean
   /** Open it although commits are missing. */
   readonly acceptLoss: boolean
+  readonly existing: boolean
   /** The settings of the store that this process states. */
   readonly states?: string | undefined
   /** The environment's clock instead of the server's: in tests, whose time stands still. */
@@ -121,8 +122,8 @@ export class PostgresDatabase implements Database {
   private lookAt = 0
 
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
-    const { config, connections, environment, identity, lines, acceptLoss, states, isVirtual, onHint } =
-      options
+    const { config, connections, environment, identity, lines, acceptLoss, existing } = options
+    const { states, isVirtual, onHint } = options
     const clock = serverClock(environment.clock, isVirtual)
     const presence = new Presence(connections, {
       ttlMs: config.presenceTtlMs,
@@ -140,6 +141,7 @@ export class PostgresDatabase implements Database {
         },
         lines,
         acceptLoss,
+        existing,
         states,
         show: (process) => presence.show(process),
       })

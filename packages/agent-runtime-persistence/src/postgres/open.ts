@@ -11,7 +11,14 @@ import type { Connections } from './connections.ts'
 import { storeErrorOf } from './errors.ts'
 import { lockHeadText, raisedVersion, type Head, type HeadRow } from './head.ts'
 import { acceptLosses } from './lost-commits.ts'
-import { assertKnown, assertWhole, type Migration, oldestOf, type StoredSchema } from '../migration.ts'
+import {
+  assertKnown,
+  assertMigrated,
+  assertWhole,
+  type Migration,
+  oldestOf,
+  type StoredSchema,
+} from '../migration.ts'
 import { migrations, schemaVersion } from './schema.ts'
 import { arrayParameter } from './parameters.ts'
 import type { Session } from './session.ts'
@@ -45,6 +52,8 @@ export interface Opening {
   readonly lines: boolean
   /** Open it although commits are missing. */
   readonly acceptLoss: boolean
+  /** Neither make the tables nor migrate them. */
+  readonly existing: boolean
   /** The settings of the store that this process states. */
   readonly states: string | undefined
   readonly at: (serverMs: number) => number
@@ -73,7 +82,7 @@ export async function openTables(connections: Connections, opening: Opening): Pr
   async function enter(
     on: Session,
     { prelude }: Connections,
-    { identity, freshId, lines, acceptLoss, states, at, show }: Opening,
+    { identity, freshId, lines, acceptLoss, existing, states, at, show }: Opening,
   ): Promise<Opened> {
     await on.run(`BEGIN; ${prelude}`)
     const [server] = (
@@ -93,7 +102,8 @@ export async function openTables(connections: Connections, opening: Opening): Pr
         `${location}: this database keeps text as ${encoding}, and a store needs UTF8; make one with CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`,
       )
     await on.query('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${schema}`])
-    await migrate(on, connections.place)
+    if (existing) await assertMade(on, connections.place)
+    else await migrate(on, connections.place)
     const { rows } = await on.query(lockHeadText)
     const [stored, before, commit, hash, untold] = (rows[0] ?? []) as HeadRow
     await on.query("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId])
@@ -193,19 +203,20 @@ async function schemaOf(on: Session, version: number): Promise<StoredSchema> {
 }
 
 /** For what only reads: the tables are there, and of this version. */
-export async function assertTables(on: Session, { location, schema }: PostgresPlace): Promise<void> {
+export async function assertTables(on: Session, place: PostgresPlace): Promise<void> {
+  assertWhole(await assertMade(on, place), schemaVersion, place.location)
+}
+
+/** The tables are there, and need no migration. */
+async function assertMade(on: Session, { location, schema }: PostgresPlace): Promise<StoredSchema> {
   const [isThere] =
     (await on.query('SELECT to_regclass($1::text) IS NOT NULL', [`${schema}.head`])).rows[0] ?? []
   if (isThere === 0) throw new RuntimeError('not_found', `there is no store at ${location}`)
   const version = ((await on.query('SELECT schema FROM head')).rows[0]?.[0] ?? 0) as number
   const stored = await schemaOf(on, version)
   assertKnown(stored, schemaVersion, location)
-  assertWhole(stored, schemaVersion, location)
-  if (version < schemaVersion)
-    throw new StoreError(
-      'store_schema',
-      `${location} has schema ${version}, and this version reads ${schemaVersion}; open it once with a runtime of this version to migrate it`,
-    )
+  assertMigrated(stored, schemaVersion, location)
+  return stored
 }
 
 /** How long a step waits for those who read a table, in ms. */

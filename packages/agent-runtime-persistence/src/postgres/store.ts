@@ -20,6 +20,8 @@ export interface PostgresStoreOptions extends GivenStance {
   readonly lines?: boolean
   /** Open it although commits are missing that were acknowledged. */
   readonly acceptLoss?: boolean
+  /** Neither make it nor migrate it. */
+  readonly existing?: boolean
   readonly isVirtual: boolean
   readonly stalledMs: () => number
 }
@@ -30,7 +32,7 @@ export async function openPostgresLine(
   hearer: { receive(turn: Turn): void },
 ): Promise<AsyncLine> {
   const { url, config, environment, chain, identity, lines = false, acceptLoss = false } = options
-  const { isVirtual, stalledMs, states, follows } = options
+  const { existing = false, isVirtual, stalledMs, states, follows } = options
   const place = parsePostgresUrl(url)
   const connections = new Connections(await loadDriver(), place, environment.timers)
   let line: AsyncLine | undefined
@@ -42,6 +44,7 @@ export async function openPostgresLine(
     identity,
     lines,
     acceptLoss,
+    existing,
     states,
     isVirtual,
     onHint: () => line?.hint(),

@@ -1,4 +1,4 @@
-import { invalid, show } from '@ku0/agent-runtime-core'
+import { invalid, show, suggestionFor } from '@ku0/agent-runtime-core'
 
 /** Where a store on PostgreSQL is, and how it is reached. */
 export interface PostgresPlace {
@@ -19,11 +19,12 @@ export function isPostgresUrl(url: unknown): url is string {
 
 /**
  * Reads `postgres://user:password@host:port/database?schema=…`. What it says besides is for the driver: `sslmode`, `sslrootcert`,
- * `application_name`, `options`, `connect_timeout`. Throws `invalid_argument`, without the password.
+ * `application_name`, `options`, `connect_timeout`. Throws `invalid_argument`, without the password, also for a name that is nearly one of ours.
  */
 export function parsePostgresUrl(given: string): PostgresPlace {
   const url = URL.parse(given.trim().replace(/^postgresql:/i, 'postgres:'))
   if (url === null) throw unreadable('it is no URL', given)
+  refuseMisspelt(url.searchParams, given)
   const own = (name: string) => {
     const values = url.searchParams.getAll(name)
     if (values.length > 1) throw unreadable(`it says ${name} twice`, given)
@@ -52,6 +53,20 @@ export function parsePostgresUrl(given: string): PostgresPlace {
     hasSessions: pooler !== 'transaction',
   }
 }
+
+/** The driver takes any name: a schema that is misspelt would lead to another store. */
+function refuseMisspelt(query: URLSearchParams, given: string): void {
+  for (const name of query.keys()) {
+    const meant = suggestionFor(name, guarded)
+    if (meant !== undefined && meant !== name && !ofDriver.has(name))
+      throw unreadable(`it has no option ${show(name)}, did you mean ${meant}?`, given)
+  }
+}
+
+/** Names that decide where the store is, and how it is reached. */
+const guarded: readonly string[] = ['schema', 'pooler', 'application_name', 'sslmode', 'sslrootcert']
+/** Names of the driver that are near to them. */
+const ofDriver: ReadonlySet<string> = new Set(['sslcert', 'sslkey', 'sslcrl', 'fallback_application_name'])
 
 /**
  * The driver takes any word for `sslmode`, and will take `require` for less than it does now: so those that check the certificate now are handed

@@ -4,7 +4,7 @@ import { RuntimeError, show, StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { applicationId, migrations, schemaVersion } from './schema.ts'
-import { assertKnown, type Migration, oldestOf, type StoredSchema } from '../migration.ts'
+import { assertKnown, assertMigrated, type Migration, oldestOf, type StoredSchema } from '../migration.ts'
 import type { Durability } from '../durability.ts'
 import { columns, namesOf, type TableName } from './columns.ts'
 import { isBusy, lacking, storeErrorOf } from './errors.ts'
@@ -31,18 +31,27 @@ interface FileId {
 
 const synchronousOf: Record<Durability, number> = { normal: 1, full: 2 }
 
+/** How a database is opened. */
+interface Opening {
+  /** Sees the real path before anything is opened that could write, and may throw. */
+  readonly inspect?: (path: string) => void
+  /** Neither make it nor migrate it. */
+  readonly existing?: boolean
+}
+
 /**
  * Opens or creates a database file, migrates it, and sets durability explicitly, reading it back after a first write (T1).
- * Throws a StoreError that names the path and what to do; nothing is overwritten. `inspect` sees the real path before anything is opened
- * that could write, and may throw.
+ * Throws a StoreError that names the path and what to do; nothing is overwritten.
  */
 export function openDatabase(
   path: string,
   durability: Durability,
-  inspect: (path: string) => void = () => undefined,
+  { inspect = () => undefined, existing = false }: Opening = {},
 ): OpenedDatabase {
   assertNodeSupported()
   const memory = path === ':memory:' || path === ''
+  if (memory && existing)
+    throw new RuntimeError('invalid_argument', 'a store in memory is made by opening it; leave out existing')
   const full = memory ? ':memory:' : realPathOf(resolve(path))
   if (!memory) assertNameKept(full)
   const isNew = !memory && statOf(full) === undefined
@@ -50,7 +59,8 @@ export function openDatabase(
   for (let left = openingTries; ; left--) {
     try {
       if (!memory) inspect(full)
-      return tryOpen(full, memory, isNew, durability)
+      if (isNew && existing) throw new RuntimeError('not_found', `there is no store at ${full}`)
+      return tryOpen(full, memory, durability, { isNew, existing })
     } catch (error) {
       if (!isBusy(error) || left === 0) throw storeErrorOf(error, full)
       pause(openingPauseMs)
@@ -68,9 +78,15 @@ const openingPauseMs = 25
 /** An empty store of this schema: the next store in memory begins as a copy, which is five times as fast as its migrations. */
 let emptyStore: Buffer | undefined
 
-function tryOpen(path: string, memory: boolean, isNew: boolean, durability: Durability): OpenedDatabase {
-  const db = new Database(memory ? (emptyStore ?? path) : path, { timeout: 0 })
+function tryOpen(
+  path: string,
+  memory: boolean,
+  durability: Durability,
+  { isNew, existing }: { readonly isNew: boolean; readonly existing: boolean },
+): OpenedDatabase {
+  const db = new Database(memory ? (emptyStore ?? path) : path, { timeout: 0, fileMustExist: existing })
   try {
+    if (existing) assertMade(db, path)
     // Nothing is in it yet. The log and its index get the rights that the file has.
     if (isNew) chmodSync(path, ownersOnly)
     return { db, memory, path, ...configure(db, path, memory, durability) }
@@ -249,6 +265,15 @@ export function schemaOf(db: Db): StoredSchema {
     ? db.prepare<[], string>("SELECT value FROM meta WHERE key = 'oldest_schema'").pluck().get()
     : undefined
   return { version, oldest: oldest === undefined ? undefined : Number(oldest) }
+}
+
+/** A store that needs no migration. */
+function assertMade(db: Db, path: string): void {
+  assertOurs(db, path)
+  const schema = schemaOf(db)
+  if (schema.version === 0)
+    throw new RuntimeError('not_found', `there is no store at ${path}: the file is empty`)
+  assertMigrated(schema, schemaVersion, path)
 }
 
 /** Brings the tables up to date, in one transaction. One that has had more steps is left as it is. */

@@ -8,7 +8,7 @@ import { isCutWithinAPage, storeErrorOf } from './errors.ts'
 import { assertLargeEnough, assertNameKept, assertOurs, type Db, schemaOf, statOf } from './open.ts'
 import { assertOwnerStaysIn } from './other-users.ts'
 import { schemaVersion } from './schema.ts'
-import { assertWhole } from '../migration.ts'
+import { assertMigrated, assertWhole } from '../migration.ts'
 
 /**
  * A connection of its own for long reads, which never writes: closing it leaves a log as it is. Throws `not_found` where there is no file or an
@@ -62,11 +62,7 @@ function openedForReading(given: string, isCut: boolean): { readonly db: Db; rea
         'not_found',
         `there is no store at ${path}: the file is empty; the next runtime that opens it creates one`,
       )
-    if (version < schemaVersion)
-      throw new StoreError(
-        'store_schema',
-        `${path} has schema ${version}, and this version reads ${schemaVersion}; open it once with a runtime of this version to migrate it`,
-      )
+    assertMigrated(schema, schemaVersion, path)
     return { db, path }
   } catch (error) {
     db?.close()

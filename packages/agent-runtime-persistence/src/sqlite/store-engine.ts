@@ -29,6 +29,8 @@ export interface EngineOptions extends EngineSetting {
   readonly durability: Durability
   /** Go on although commits are missing that the anchor names. */
   readonly acceptLoss: boolean
+  /** Neither make it nor migrate it. */
+  readonly existing?: boolean
   readonly identity: ProcessIdentity
   /** Whether workers of other machines come over lines. */
   readonly lines?: boolean
@@ -50,8 +52,11 @@ export class StoreEngine {
   /** Opens the database, registers this process. Throws a StoreError; nothing is left open then. */
   static open(options: EngineOptions): StoreEngine {
     let loss: FoundLoss | undefined
-    const opened = openDatabase(options.path, options.durability, (path) => {
-      loss = bearableLoss(path, options)
+    const opened = openDatabase(options.path, options.durability, {
+      inspect: (path) => {
+        loss = bearableLoss(path, options)
+      },
+      existing: options.existing === true,
     })
     const letGo: (() => void)[] = []
     try {

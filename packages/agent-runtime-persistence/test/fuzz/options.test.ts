@@ -24,6 +24,7 @@ const opening = fields({
   config: mostly(values({}, { leaseTtlMs: 40_000 }, { leaseTtlMs: -1 }, { leaseTtl: 5 }, 'defaults')),
   durability: mostly(values('full', 'normal', 'FULL')),
   acceptLoss: flag,
+  existing: flag,
   checked: flag,
   environment: mostly(values({}), fc.constant(piece('the environment', systemEnvironment))),
 })

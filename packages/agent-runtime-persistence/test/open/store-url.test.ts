@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseStoreUrl } from '../../src/index.ts'
+import { assertStoreUrl, parseStoreUrl } from '../../src/index.ts'
 
 describe('the URL of a store', () => {
   test.each([
@@ -70,6 +70,30 @@ describe('the forms of other tools', () => {
         message: expect.stringContaining(`: ${hint}use sqlite:PATH (for example sqlite:runtime.db`) as string,
       }),
     )
+  })
+
+  test.each([
+    ['shcema', 'schema'],
+    ['Schema', 'schema'],
+    ['schemas', 'schema'],
+    ['poller', 'pooler'],
+    ['aplication_name', 'application_name'],
+    ['sslmod', 'sslmode'],
+  ])('an option of PostgreSQL that is called %s is refused, and the error names %s', (name, meant) => {
+    expect(() => assertStoreUrl(`postgres://app:s3cret@h/work?sslmode=disable&${name}=x`)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_argument',
+        message: expect.stringMatching(
+          new RegExp(`^(?!.*cret).*: it has no option "${name}", did you mean ${meant}\\?; write postgres:`),
+        ) as string,
+      }),
+    )
+  })
+
+  test('an option that is like none of ours is for the driver', () => {
+    const query =
+      'ssl=0&sslcert=a&sslkey=b&sslcrl=c&host=h&port=1&user=u&password=p&options=o&encoding=e&db=d&role=r&connect_timeout=1&uselibpqcompat=true&statement_timeout=1&keepalives=1&sslnegotiation=direct&target_session_attrs=any&client_encoding=utf8&fallback_application_name=f'
+    expect(() => assertStoreUrl(`postgres://h/work?${query}`)).not.toThrow()
   })
 
   // Errors end up in logs, and the URL of a database often carries its password.

@@ -30,6 +30,29 @@ test('a schema of a later version is refused by an open store and by one that op
   await client.end()
 })
 
+test('a store that has to exist is neither made nor migrated, in this thread and in its own', async () => {
+  const server = await sharedServer()
+  const url = server.newStore()
+  const schema = new URL(url).searchParams.get('schema') ?? ''
+  const client = await server.connect(url)
+  for (const thread of [false, true])
+    await expect(openStore(url, { existing: true, thread })).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringMatching(`^there is no store at postgres://.*schema=${schema}$`) as string,
+    })
+  const made = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
+  expect(made.rows).toEqual([])
+  await (await openStore(url, { thread: false })).close()
+  await (await openStore(url, { existing: true, thread: false })).close()
+  await client.query('UPDATE head SET schema = 1')
+  await expect(openStore(url, { existing: true, thread: false })).rejects.toMatchObject({
+    code: 'store_schema',
+    message: expect.stringContaining('was made by an older version (schema 1, ') as string,
+  })
+  expect((await client.query('SELECT schema::int FROM head')).rows).toEqual([{ schema: 1 }])
+  await client.end()
+})
+
 test('the tests run on the release of PostgreSQL that was asked for', async () => {
   const store = await openStore((await sharedServer()).newStore(), { thread: false })
   const release = process.env['KU0_TEST_POSTGRES_RELEASE'] ?? '18'

@@ -719,6 +719,7 @@ const runtimeOptions = {
   ),
   durability: mostly(values('full', 'normal')),
   acceptLoss: flag,
+  existing: flag,
   thread: mostly(values(false)),
   signals: mostly(values(false)),
   watchdog: fields({ ...stuckLimits, everyMs: ms }),
