@@ -324,10 +324,11 @@ export class Cache implements Base {
     for (const [task, memos] of ws.memos) if (this.tasks.has(task)) this.remember(task, memos)
     for (const [task, count] of ws.outputCounts.changed)
       if (this.tasks.has(task)) this.outputs.set(task, count)
+    const first = firstOf(ws.tasks.changed.keys())
     for (const stream of ws.streams.changed.values()) {
       const isNew = !this.streams.has(stream.id)
       this.keepStream(stream)
-      this.absorbHeads(ws, stream.id, isNew)
+      if (!this.isBehindHeads(ws, stream.id, first)) this.absorbHeads(ws, stream.id, isNew)
     }
     for (const task of ws.tasks.changed.values()) this.renewHead(ws, task)
     for (const row of ws.workers.changed.values()) {
@@ -437,6 +438,15 @@ export class Cache implements Base {
     )
   }
 
+  /**
+   * Whether a flush left the heads of a stream as they are, since all that it changed lies behind them: as a submission does to a long queue. `first`: the first
+   * task that it changed.
+   */
+  private isBehindHeads(ws: WorkingSet, stream: number, first: number): boolean {
+    const known = this.heads.get(stream)
+    return known !== undefined && !known.complete && first > known.upTo && (ws.taken.get(stream) ?? 0) === 0
+  }
+
   private absorbHeads(ws: WorkingSet, stream: number, isNew: boolean): void {
     const known = this.heads.get(stream) ?? (isNew ? { rows: [], upTo: 0, complete: true } : undefined)
     if (known === undefined) return
@@ -493,6 +503,13 @@ export class Cache implements Base {
 interface Clearable {
   readonly size: number
   clear(): void
+}
+
+/** Infinite where there is none. */
+function firstOf(ids: Iterable<number>): number {
+  let first = Number.POSITIVE_INFINITY
+  for (const id of ids) if (id < first) first = id
+  return first
 }
 
 /** What is empty already is left alone: clearing it would make a new table. */
