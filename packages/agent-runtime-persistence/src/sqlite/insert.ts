@@ -1,3 +1,4 @@
+import { RowValues } from './row-values.ts'
 import type { Statements } from './statements.ts'
 
 /** Rows of one statement: with eight an event costs 2.5 microseconds instead of 4.2; more gains nothing. */
@@ -23,21 +24,17 @@ export function prepareInsert(db: Statements, into: string, row: readonly string
   const many = db.prepare(
     `INSERT INTO ${into} VALUES ${Array.from({ length: rowsPerStatement }, () => tuple).join(', ')}`,
   )
-  let waiting: unknown[] = []
+  const waiting = new RowValues(columns * rowsPerStatement)
   return {
     add(...values) {
-      for (const value of values) waiting.push(value)
-      if (waiting.length < columns * rowsPerStatement) return
-      const full = waiting
-      waiting = []
-      many.run(...full)
+      const full = waiting.add(values)
+      if (full !== undefined) many.run(...full)
     },
     drop() {
-      waiting = []
+      waiting.drop()
     },
     flush() {
-      const rest = waiting
-      waiting = []
+      const rest = waiting.takeRest()
       for (let at = 0; at < rest.length; at += columns) one.run(...rest.slice(at, at + columns))
     },
   }

@@ -1,3 +1,4 @@
+import { RowValues } from './row-values.ts'
 import type { Statements } from './statements.ts'
 
 /**
@@ -40,23 +41,19 @@ export function prepareUpdate(db: Statements, { table, set, where, missed }: Upd
   const stands = db.prepare(
     `SELECT 1 FROM ${table} WHERE ${conditions(table, set, () => '?', 'IS')} AND id = ?`,
   )
-  let waiting: unknown[] = []
+  const waiting = new RowValues(given * rowsPerStatement)
 
   return {
     add(...values) {
-      for (const value of values) waiting.push(value)
-      if (waiting.length < given * rowsPerStatement) return
-      const full = waiting
-      waiting = []
+      const full = waiting.add(values)
+      if (full === undefined) return
       if (many.run(...full).changes !== rowsPerStatement) throw missed(firstMissed(rowsOf(full)))
     },
     drop() {
-      waiting = []
+      waiting.drop()
     },
     flush() {
-      const rest = waiting
-      waiting = []
-      for (const row of rowsOf(rest)) if (one.run(...row).changes !== 1) throw missed(row)
+      for (const row of rowsOf(waiting.takeRest())) if (one.run(...row).changes !== 1) throw missed(row)
     },
   }
 
