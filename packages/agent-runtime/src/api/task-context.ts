@@ -260,8 +260,10 @@ export interface TaskContext<X extends Exchange = any> {
   ): Promise<Output>
 
   /**
-   * Calls `hook` if the pass ends in any way but completion: canceled, timed out, failed, lease lost,
-   * waiting, yielded, shutdown. Each hook runs once, in reverse order of registration, after the signal has
+   * Calls `hook` with the reason if the pass ends in any way but completion: canceled, timed out, over budget, failed, lease lost,
+   * waiting, yielded, shutdown. So it is called at every wait and between the tries of a step, too, and the next pass registers its hooks
+   * again. It is not called for a task that is canceled while it waits, because no pass runs then. To undo what steps have done, see
+   * `docs/cookbook.md`. Each hook runs once, in reverse order of registration, after the signal has
    * aborted and the commands of {@link exec} have ended. Each has `cleanupTimeoutMs` from its own start.
    * Errors of hooks are logged. Returns a function that removes the hook. Source: `docs/semantics.md 5.1`.
    */
