@@ -15,6 +15,7 @@ if (!existsSync(join(pages, 'assets/index.html')))
   execFileSync(process.execPath, [join(pages, 'app/build.ts')], { stdio: 'inherit' })
 if (!existsSync(demoStore)) await fillStore()
 
+console.log('Some of these tasks fail, and say so here: the console shows why.')
 const args = process.argv.slice(2)
 // What the gym of this clone has written.
 const reports = join(root, 'packages/agent-gym/reports')

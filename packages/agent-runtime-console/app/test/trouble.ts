@@ -49,6 +49,18 @@ export function testTrouble(browser: () => Browser): void {
     await scene.close()
   })
 
+  test('where the drawing of a chart cannot be had, its numbers are shown, and so is the rest of the page', async () => {
+    const scene = await open()
+    await fill(scene.runtime)
+    const { page } = await openPage(browser(), scene.url)
+    await page.route('**/plot-*.js', (route) => route.abort())
+    await page.goto(scene.url)
+    await page.getByText('The drawing could not be loaded').first().waitFor()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.context().close()
+    await scene.close()
+  })
+
   test('behind a proxy that signs people in, the console asks for no token, follows streams, and other sites are refused', async () => {
     const token = randomBytes(32).toString('base64url')
     const scene = await open({

@@ -14,9 +14,12 @@ import { Table } from '../ui/table.tsx'
 import { STALE_MS } from './overview/needs.tsx'
 
 /** Who runs tasks, and which. */
+/** As many leases are shown. */
+const MOST = 100
+
 export function WorkersPage() {
   const workers = useLiveQuery(['workers'], () => api().workers())
-  const leases = useLiveQuery(['leases'], () => api().liveLeases({ limit: 100 }))
+  const leases = useLiveQuery(['leases'], () => api().liveLeases({ limit: MOST }))
   const now = useNow(5_000)
   return (
     <Page title="Workers" beside={<Copy text={curl('/workers')} label="Copy as cURL" />}>
@@ -96,7 +99,9 @@ export function WorkersPage() {
                   { name: 'Expires', show: ({ expiresAt }) => <When at={expiresAt} /> },
                 ]}
               />
-              {cursor === undefined ? null : <p className="faint">These are the newest; there are more.</p>}
+              {cursor === undefined || all.length < MOST ? null : (
+                <p className="faint pad">These are the newest; there are more.</p>
+              )}
             </>
           )
         }

@@ -2,8 +2,12 @@ import { lazy, Suspense } from 'react'
 import { count } from '../../ui/format.ts'
 import type { Line } from './plot.tsx'
 
-/** What draws comes after the first words and numbers are there. */
-const Plot = lazy(() => import('./plot.tsx'))
+/** What draws comes after the first words and numbers are there. The numbers stay where it cannot be had, as from a server that was upgraded meanwhile. */
+const Plot = lazy(() => import('./plot.tsx').catch(() => ({ default: NoPlot })))
+
+function NoPlot() {
+  return <p className="plot faint">The drawing could not be loaded. Load the page again.</p>
+}
 
 /** Lines over time. What it shows stands beside it as text, too: the drawing alone tells a screen reader nothing. */
 export function Chart({

@@ -127,7 +127,7 @@ function WaitFigure() {
     <Figure name="Wait for a start" value={half === undefined ? '–' : roundly(half)}>
       {most === undefined || nearly === undefined
         ? 'no task has started'
-        : `half of the newest ${data?.length}; 95 % below ${duration(most)}, 99 % below ${duration(nearly)}`}
+        : `half of the newest ${data?.length}; 95\u00A0% below ${duration(most)}, 99\u00A0% below ${duration(nearly)}`}
     </Figure>
   )
 }

@@ -126,7 +126,9 @@ export function TaskRows({
           )
         })}
       </div>
-      {isBusy ? <p className="faint pad">Loading more…</p> : null}
+      {isBusy ? (
+        <p className="faint pad">{tasks.length === 0 ? 'Looking through the tasks…' : 'Loading more…'}</p>
+      ) : null}
     </div>
   )
 }

@@ -39,6 +39,8 @@ export function TasksPage() {
   useTick(follows, isStreaming ? 1_500 : 2_000, () => void tasks.refetch())
   useEffect(() => setSelected(new Set()), [key])
   const total = useLiveQuery(['count', key], () => api().count(listFilterOf(filter)), { isSlow: true })
+  // A filter that no index answers is looked through page by page. The count knows sooner that there is nothing.
+  const hasNone = tasks.data !== undefined && all.length === 0 && (!tasks.hasNextPage || total.data === 0)
   const change = (next: TaskFilter) => void navigate({ to: '/tasks', search: next, replace: true })
 
   return (
@@ -61,10 +63,8 @@ export function TasksPage() {
       <BulkBar filter={filter} tasks={all} selected={selected} onClear={() => setSelected(new Set())} />
       {tasks.error === null ? null : <Problem error={tasks.error} what="the tasks" onRetry={tasks.refetch} />}
       {tasks.isPending && tasks.error === null ? <p className="faint pad">Loading the tasks…</p> : null}
-      {tasks.data !== undefined && all.length === 0 && !tasks.hasNextPage ? (
-        <Nothing filter={filter} onClear={() => change({})} />
-      ) : null}
-      {all.length > 0 || tasks.hasNextPage ? (
+      {hasNone ? <Nothing filter={filter} onClear={() => change({})} /> : null}
+      {!hasNone && (all.length > 0 || tasks.hasNextPage) ? (
         <TaskRows
           tasks={all}
           total={total.data}
