@@ -53,7 +53,7 @@ describe('a file of long tests that failed runs once more, alone', () => {
     expect(filesToRepeat(failed('a', 'b', 'a'), 3)).toEqual(['a', 'b'])
   })
 
-  test('but not where more than three files failed, or something outside of them', () => {
+  test('none runs again where more than three files failed, or something outside of them', () => {
     expect(filesToRepeat(failed('a', 'b', 'c', 'd'), 4)).toEqual([])
     expect(filesToRepeat(failed('a'), 2)).toEqual([])
     expect(filesToRepeat([], 0)).toEqual([])
@@ -72,7 +72,7 @@ describe('scenarios are measured again', () => {
     expect(toMeasureAgain(scenarios)).toEqual(['slow', 'slower'])
   })
 
-  test('but not when any of them missed something else, or failed for no expectation', () => {
+  test('none is measured again when one missed something else, or failed for no expectation', () => {
     expect(toMeasureAgain([scenario('slow', 'ms'), scenario('wrong', 'tasks')])).toEqual([])
     expect(toMeasureAgain([{ id: 'broken', pass: false, expectations: [] }])).toEqual([])
     expect(toMeasureAgain([])).toEqual([])

@@ -127,7 +127,7 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
     )
   })
 
-  test('and nothing was lost, repeated or broken', () => {
+  test('nothing was lost, repeated or broken', () => {
     const lines = [
       'acknowledged and lost',
       'recorded steps that ran again',

@@ -51,7 +51,7 @@ describe('every example ends the same after a crash at every commit', () => {
     expect(crashedAfter).toEqual(everyNth(all, every))
   })
 
-  test('and there are some', () => {
+  test('there are examples', () => {
     expect(examples.length).toBeGreaterThan(9)
   })
 })

@@ -22,18 +22,11 @@ export {
   type OversightMode,
   oversightModes,
 } from './approval/oversight-mode.ts'
-export {
-  childKeyOf,
-  childName,
-  childPolicies,
-  type ChildPolicy,
-  isPatience,
-  patienceKey,
-} from './child/child.ts'
+export { childKeyOf, childName, childPolicies, type ChildPolicy, patienceKey } from './child/child.ts'
 export type { ChildRecord } from './child/schema.ts'
 export { describeDivergence } from './history/divergence.ts'
 export type { Divergence } from './history/divergence-schema.ts'
-export { type DivergenceKind, divergenceKinds } from './history/divergence-kinds.ts'
+export { type DivergenceKind } from './history/divergence-kinds.ts'
 export {
   type Claim,
   type Fenced,
@@ -42,7 +35,7 @@ export {
   type LeaseNotice,
 } from './lease/lease.ts'
 export type { ExecutionLease } from './lease/schema.ts'
-export { type Doubt, doubtKey, isDoubt, type StartedStep } from './step/doubt.ts'
+export { type Doubt, doubtKey, type StartedStep } from './step/doubt.ts'
 export { keyText } from './step/key-text.ts'
 export type { CheckpointRecord } from './step/port.ts'
 export type { StepRecord } from './step/schema.ts'
@@ -65,15 +58,10 @@ export type { TaskFilter } from './task/port.ts'
 export type { TaskRecord } from './task/schema.ts'
 export type { Settlement } from './task/settlement.ts'
 export {
-  assertMove,
-  canMove,
-  canMoveLease,
   type FinalState,
   isFinal,
-  leaseMoves,
   type LeaseState,
   leaseStates,
-  taskMoves,
   type TaskState,
   taskStates,
 } from './task/states.ts'
@@ -82,7 +70,6 @@ export {
   type WaitKind,
   waitKinds,
   type WaitOutcome,
-  waitOutcomes,
   type WaitRequest,
   type WaitReason,
   waitReasons,
@@ -99,7 +86,7 @@ export {
   type Replacement,
   type Scaling,
 } from './pool/scaling.ts'
-export { type WorkerState, workerStates } from './worker/worker.ts'
+export { type WorkerState } from './worker/worker.ts'
 export type { WorkerStatus } from './worker/schema.ts'
 
 export {
@@ -113,7 +100,6 @@ export {
   type MarketStage,
   marketStageAfter,
   marketStageIn,
-  marketStages,
   marketTaskKey,
 } from './market/market.ts'
 export {
@@ -154,7 +140,6 @@ export {
 } from './pipeline/pipeline.ts'
 export type { ChildCounts, SupervisorRecord, SupervisorSummary } from './supervision/port.ts'
 export {
-  afterIn,
   afterKey,
   type ChildRestart,
   childRestarts,
@@ -195,11 +180,9 @@ export { foldEvents } from './history/fold-events.ts'
 export {
   CHAIN_START,
   chainText,
-  excludedDataKeys,
   foldRunOrder,
   type HistoryEvent,
   type HistoryOrder,
-  ORDER_START,
   type OrderedEvent,
   orderHash,
   orderOfHistory,
@@ -221,7 +204,6 @@ export {
   type BudgetTerms,
   budgetTerms,
   type BudgetUse,
-  fieldOver,
   noUse,
 } from './budget/budget.ts'
 export type { BudgetRecord } from './budget/schema.ts'
@@ -270,16 +252,15 @@ export {
   type QuotaConfig,
   quotaKeysOf,
   type QuotaKind,
-  quotaKinds,
   type QuotaLimit,
   type QuotaNames,
 } from './quota/quota.ts'
 export { httpLimitIn } from './quota/http-limit.ts'
-export { MIN_RETRY_AFTER_MS, type RateLimit, RateLimited, rateLimitIn } from './quota/rate-limited.ts'
+export { type RateLimit, RateLimited, rateLimitIn } from './quota/rate-limited.ts'
 export type { RetentionConfig } from './retention/schema.ts'
 export { latestEnds } from './retention/retention.ts'
 export type { LedgerPlace } from './ledger/row.ts'
-export { type PerState, prunableStates } from './retention/row.ts'
+export { type PerState } from './retention/row.ts'
 export type { RouteRecord } from './route/port.ts'
 export type { ScheduleFilter } from './schedule/port.ts'
 export {
@@ -337,7 +318,7 @@ export {
   type ReplayCase,
   RETRY_KEY,
 } from './history/replay.ts'
-export { decideExpiry, type Expiry, isExpired } from './lease/expiry.ts'
+export { decideExpiry, type Expiry } from './lease/expiry.ts'
 export { type AmountsUsed, decideLimits, type Excess, type LimitVerdict } from './profile/limits.ts'
 export {
   normalize,
@@ -363,22 +344,14 @@ export { suspectFrom } from './queue/quarantine.ts'
 export type { QuotaCounters, QuotaRule } from './quota/room.ts'
 export { quotaObstacle, type QuotaState, quotaStateOf, type QuotaWindow } from './quota/state.ts'
 export {
-  breached,
   type Circuit,
   type CircuitSettings,
   type CircuitState,
-  circuitStateAt,
   circuitStates,
   type CircuitVerdict,
   decideCircuit,
-  healthyCircuit,
-  isForgotten,
-  probed,
-  probing,
-  scarNow,
-  scarred,
 } from './route/circuit.ts'
-export { decayedScar, type ScarCause, scarFadesInMs, scarOf } from './route/scar.ts'
+export { type ScarCause } from './route/scar.ts'
 export { type CatchUpCase, type CaughtUp, decideCatchUp } from './schedule/catch-up.ts'
 export { agedRank, decideSettlement, decideStart, shareIncrement, tierWeights } from './share/fairness.ts'
 export { type Admission, type AdmissionCase, decideAdmission, wantsRoom } from './submit/admission.ts'
@@ -386,9 +359,7 @@ export {
   type AgentShare,
   decideShedding,
   decideSpawn,
-  sharedRest,
   type SwarmAgent,
-  swarmPressure,
   type SwarmVerdict,
 } from './swarm/shedding.ts'
 export { categoriesOf, categoryOfKind } from './recovery/categories.ts'
@@ -400,19 +371,16 @@ export {
   defaultRecoveryTable,
   failureCategories,
   type FailureCategory,
-  nextModel,
   type RecoveryChoice,
   type RecoveryPolicy,
   recoveryStrategies,
   type RecoveryStrategy,
   type RecoveryTable,
-  strengthOf,
   strongestRecovery,
 } from './recovery/recovery.ts'
 export { type Backoff, decideBackoff, defaultBackoff } from './task/backoff.ts'
 export {
   decideOutcome,
-  defaultRecoveryRetry,
   type HandlerEnd,
   isFinalError,
   type Outcome,
@@ -458,8 +426,6 @@ export {
   decode,
   encode,
   type EncodeOptions,
-  MAX_DEPTH,
-  MAX_TEXT_LENGTH,
   plainValues,
   type ValueCodec,
   valueCodec,
@@ -482,13 +448,7 @@ export {
   TaskCanceled,
 } from './error/errors.ts'
 export type { HttpFacts } from './error/http.ts'
-export {
-  describeError,
-  type ErrorLimits,
-  errorLimits,
-  type ErrorRecord,
-  toRuntimeError,
-} from './error/record.ts'
+export { describeError, type ErrorLimits, type ErrorRecord, toRuntimeError } from './error/record.ts'
 
 // The store port, its settings and surroundings
 export {
@@ -505,13 +465,12 @@ export {
 } from './config/environment.ts'
 export type { ExecutionConfig, ExecutionConfigInput } from './config/schema.ts'
 export type { ConfigWarning } from './config/relations.ts'
-export { defaultConfig, readPlainConfig, settingNames, wholeConfig } from './config/whole-config.ts'
+export { defaultConfig, readPlainConfig, settingNames } from './config/whole-config.ts'
 export {
   type ConfigurationRecord,
   type ConfigurationRow,
   type ConfigurationVerdict,
   decideConfiguration,
-  inForce,
   type SettingDifference,
   settingDifferences,
   settingsAmong,
@@ -555,7 +514,6 @@ export type {
 } from './store/port.ts'
 export {
   MAX_SERIES_RUNS,
-  seriesOf,
   type Series,
   type SeriesFilter,
   type SeriesPoint,

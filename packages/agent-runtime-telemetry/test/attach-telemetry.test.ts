@@ -76,7 +76,7 @@ describe('with an SDK that was registered', () => {
     expect(scene.bus.wants('task.preempted')).toBe(false)
   })
 
-  test('and taken away again, it subscribes to the rare events only', async () => {
+  test('once that is taken away, it subscribes to the rare events only', async () => {
     metrics.setGlobalMeterProvider(sdk.meterProvider)
     trace.setGlobalTracerProvider(sdk.tracerProvider)
     using telemetry = attach({ logger })
@@ -89,7 +89,7 @@ describe('with an SDK that was registered', () => {
     expect(await sdk.spans()).toHaveLength(1)
   })
 
-  test('and taken away for a while, it has forgotten what was open', async () => {
+  test('once that was taken away for a while, it has forgotten what was open', async () => {
     using _ = attach()
     const lookAgain = () => scene.clock.advanceBy(LOOK_AGAIN_MS)
     metrics.setGlobalMeterProvider(sdk.meterProvider)
@@ -106,7 +106,7 @@ describe('with an SDK that was registered', () => {
     expect(await sdk.points('agent_runtime.task.duration')).toEqual([])
   })
 
-  test('and shut down, it stops measuring', async () => {
+  test('once that is shut down, it stops measuring', async () => {
     metrics.setGlobalMeterProvider(sdk.meterProvider)
     using telemetry = attach()
     await sdk.meterProvider.shutdown()
@@ -115,7 +115,7 @@ describe('with an SDK that was registered', () => {
     sdk = new Sdk()
   })
 
-  test('and replaced, it records for the new one', async () => {
+  test('once that is replaced, it records for the new one', async () => {
     metrics.setGlobalMeterProvider(sdk.meterProvider)
     using _ = attach()
     const second = new Sdk()

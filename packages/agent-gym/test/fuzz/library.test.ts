@@ -26,7 +26,7 @@ import { report, scenarioReport } from '../report-builders.ts'
 
 /** Other data by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(20, 120, 300))
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(10, 120, 300))
 
 const folder = mkdtempSync(join(tmpdir(), 'gym-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

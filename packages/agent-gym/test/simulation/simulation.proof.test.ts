@@ -110,7 +110,7 @@ describe('a planted bug breaks its rule in the life that is kept for it', () => 
     expect(Object.keys(plantedRules)).toEqual(Object.keys(plants))
   })
 
-  test('and each rule that a planted bug breaks is among those of a landing', () => {
+  test('each rule that a planted bug breaks is among those of a landing', () => {
     expect(new Set(planted.map(([name]) => plantedRules[name]))).toEqual(new Set(Object.values(plantedRules)))
   })
 

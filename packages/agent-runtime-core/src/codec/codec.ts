@@ -21,7 +21,7 @@ export interface EncodeOptions {
 export const MAX_DEPTH = 64
 
 /** No text grows longer than this, whatever it is allowed to. */
-export const MAX_TEXT_LENGTH = 268_435_456
+const MAX_TEXT_LENGTH = 268_435_456
 
 /**
  * A value as canonical JSON text: keys sorted by code unit, no spaces. Plain data is plain JSON. A value that JSON lacks is an object whose only key is `$ku0`:

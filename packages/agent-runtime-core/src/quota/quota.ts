@@ -3,7 +3,7 @@ import type { QuotaLimit, QuotaConfig } from './schema.ts'
 export type { QuotaLimit, QuotaConfig } from './schema.ts'
 
 /** The kinds of names that a quota can be set for, besides labels. */
-export const quotaKinds = ['model', 'tool', 'client'] as const
+const quotaKinds = ['model', 'tool', 'client'] as const
 export type QuotaKind = (typeof quotaKinds)[number]
 
 /** The treatment of a task above a limit. */

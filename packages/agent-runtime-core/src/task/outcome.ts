@@ -66,7 +66,7 @@ export type Outcome =
   | { readonly as: 'rate_limited'; readonly error: ErrorRecord; readonly delayMs: number }
 
 /** How often a task with a table of recovery is tried that names no retry policy. Source: `docs/semantics.md 14.3`. */
-export const defaultRecoveryRetry: RetryPolicy = { attempts: 3, backoff: defaultBackoff }
+const defaultRecoveryRetry: RetryPolicy = { attempts: 3, backoff: defaultBackoff }
 
 /**
  * The outcome of a task whose handler has ended. An error that the handler threw, a timeout, an output

@@ -77,7 +77,7 @@ describe('the lines where a budget asks', () => {
       ])
   })
 
-  test('or amounts, each at most its hard limit, which there has to be', () => {
+  test('may be amounts, each at most its hard limit, which there has to be', () => {
     expect(problems({ tokens: 10, money: 1.5 })).toEqual([])
     expect(problems({ tokens: 11 })).toEqual([
       { path: 'b.soft.tokens', allowed: 'at most the hard limit 10', given: 11 },

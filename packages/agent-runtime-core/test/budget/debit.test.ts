@@ -156,7 +156,7 @@ describe('the rest', () => {
     })
   })
 
-  test('or all tokens are used, of the nearest budget of which that is so', () => {
+  test('is nothing once all tokens are used, and names the nearest budget of which that is so', () => {
     const ws = running({
       budgets: budgetsIn(
         budget({ above: 5, limits: { tokens: 10 }, used: { ...noUse, tokens: 9 } }),

@@ -233,7 +233,7 @@ describe('the error says', () => {
     ).toEqual([])
   })
 
-  test('and what it did in this flush', () => {
+  test('the work that the task did in this flush', () => {
     const ws = knowing([step('one', 1)])
     ws.move(drawing, {}, 'step.completed', step('two', 2).data)
     ws.move(owner, {}, 'step.completed', step('of another', 3).data)

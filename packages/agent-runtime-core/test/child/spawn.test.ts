@@ -89,7 +89,7 @@ describe('a task that spawns another (docs/semantics.md 5.5)', () => {
     expect(begin(ws)).toMatchObject({ as: 'spawned', child: { taskId: ids.task(100) } })
   })
 
-  test('and has as many as it may have gets none; those that have ended do not count', () => {
+  test('that has as many as it may have gets none; those that have ended do not count', () => {
     const { config: one } = parseExecutionConfig({ maxChildren: 1 })
     const ws = running(family(childRow(7, 8)), one)
     expect(begin(ws)).toStrictEqual({ fenced: 'ok', as: 'full' })

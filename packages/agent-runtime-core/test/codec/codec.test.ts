@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { parseJson } from '../../src/codec/parse-json.ts'
 import { describe, expect, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import { canonical, decode, encode, exceeds, MAX_DEPTH, sizeOf } from '../../src/codec/codec.ts'
 import { PayloadTooLarge, RuntimeError, StepNotSerializable } from '../../src/error/errors.ts'
 import { show } from '../../src/check/show.ts'
@@ -105,7 +106,7 @@ describe('decode(encode(x))', () => {
         expect(text(decode(once))).toBe(once)
         expect(canonical(parseJson(once))).toBe(once)
       }),
-      { numRuns: 1_000, includeErrorInReport: true },
+      { numRuns: draws(200, 1_000), includeErrorInReport: true },
     )
   })
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { inForce } from '../../src/config/in-force.ts'
 import {
   type ConfigurationRow,
   decideConfiguration,
   defaultConfig,
-  inForce,
   settingDifferences,
   settingNames,
   settingsAmong,

@@ -1,13 +1,12 @@
 import { assert, expect, test } from 'vitest'
+import { wholeConfig, namedSettings } from '../../src/config/whole-config.ts'
 import {
   defaultConfig,
   profileConfigRules,
   readPlainConfig,
   resourceLimitRules,
   settingNames,
-  wholeConfig,
 } from '../../src/index.ts'
-import { namedSettings } from '../../src/config/whole-config.ts'
 import { ExecutionConfig, parseExecutionConfig, ProfileConfig, ResourceLimit } from '../../src/schemas.ts'
 
 test('a program without settings gets the settings of the schema where nothing is set', () => {

@@ -114,14 +114,8 @@ export const inputs: Readonly<Record<string, Input>> = {
   isRecord: tells([hostile], core.isRecord),
   isName: tells([text], core.isName),
   isLane: tells([text], core.isLane),
-  wholeConfig: {
-    given: [hostile],
-    open: core.wholeConfig,
-    holds: (answer) => answer === undefined || answer === core.defaultConfig,
-  },
   isAmount: tells([number], core.isAmount),
   isWithinOne: tells([number], core.isWithinOne),
-  isDoubt: tells([text], core.isDoubt),
   isEscalation: tells([text], core.isEscalation),
   categoriesOf: {
     given: [error],

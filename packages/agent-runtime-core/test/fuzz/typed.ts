@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { divergenceKinds } from '../../src/history/divergence-kinds.ts'
 import * as core from '../../src/index.ts'
 import { fields, listOf, mostly, type Piece, piece, values } from './pieces.ts'
 
@@ -8,21 +9,21 @@ import { fields, listOf, mostly, type Piece, piece, values } from './pieces.ts'
  */
 export const typed: readonly string[] = wordsOf(`
   ConfigError DuplicateStepKey InvalidTransition LeaseLost PayloadTooLarge StepNotSerializable StoreError TaskCanceled
-  addUsage addUse agedRank categoryOfKind aheadByLane aheadByShares approvalName assertFields assertMove branchLimitKey breached budgetAmount
-  budgetAmounts callOf canAgentMove canMove canMoveLease chainText childKeyOf childName circuitStateAt createIdCodec
-  decayedScar decideAdmission decideAtDecision decideBackoff decideCatchUp decideCircuit decideDivergence decideExpiry
+  addUsage addUse agedRank categoryOfKind aheadByLane aheadByShares approvalName assertFields branchLimitKey budgetAmount
+  budgetAmounts callOf canAgentMove chainText childKeyOf childName createIdCodec
+  decideAdmission decideAtDecision decideBackoff decideCatchUp decideCircuit decideDivergence decideExpiry
   decideLimits decideOrder decideOutcome decidePassStart decidePlacement decidePreemption decideRecovery decideReplacement decideReplay decideRestart decideScaling
-  decideSettlement decideShedding decideSpawn decideStart describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey fieldOver firstLines
-  foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isExpired isFinal parseJson
-  isFinalError isForgotten isInternal isOneOf isPatience isQuickDeath isRetryWait isRetryable isVoid keyText laneFor latestEnds
-  listOf nearestTo needsAbortController nextModel nextReputation normalize orderHash orderOfHistory outlivesRejection
-  pastFailure patienceKey pauseOf pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
-  runsType scalarPressure scarFadesInMs scarNow scarOf scarred Heap seriesOf mergedSeries withRefused rolledUp samplesOf shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
-  afterIn afterKey supervisedIn supervisedKey supervisorKey supervisorTerms
+  decideSettlement decideShedding decideSpawn decideStart describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey firstLines
+  foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isFinal parseJson
+  isFinalError isInternal isOneOf isQuickDeath isRetryWait isRetryable isVoid keyText laneFor latestEnds
+  listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection
+  pastFailure patienceKey pauseOf pressureOf problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
+  runsType scalarPressure Heap mergedSeries withRefused rolledUp samplesOf shareIncrement softAboveHard strongestRecovery suggestionFor
+  afterKey supervisedIn supervisedKey supervisorKey supervisorTerms
   marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
   checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey slotShortage slotShortageText stageKey stagePartText stageWaitIn stageWaitKey violationsText
-  decideConfiguration inForce settingDifferences settingsAmong statedSettings storeSettingsOf withSettings
-  suspectFrom swarmPressure takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
+  decideConfiguration settingDifferences settingsAmong statedSettings storeSettingsOf withSettings
+  suspectFrom takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
 `)
 
 function wordsOf(text: string): readonly string[] {
@@ -102,7 +103,6 @@ const pass = made('a pass', () => ({
   call: { key: 'a', position: 1, isOpen: false, branches: false },
 }))
 const score = values({ quality: 1 }, Object.fromEntries(core.dimensions.map((name) => [name, 0.5])))
-const leaseState = values(...core.leaseStates)
 const wait = fields(
   { key: word, kind: values('step', 'timer'), seq: number, terms: values(null) },
   'key',
@@ -120,8 +120,6 @@ const stages = listOf(
 
 const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   aheadByShares: [stream, listOf(stream), map, values('dispatch', 'enqueue')],
-  assertMove: [state, state],
-  canMove: [state, state],
   withSettings: [record, values('{}', '{"maxClients":1}', '{"shares":{},"later":1}', '[]', 'no JSON')],
   mergedSeries: [
     values({ runs: [], isPruned: false, samples: [] }),
@@ -134,10 +132,9 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
     values({}, { type: 'a' }, { lane: 'batch' } as const),
     values(0, 1_000),
   ],
-  canMoveLease: [leaseState, leaseState],
   describeDivergence: [
     fields(
-      { kind: values(...core.divergenceKinds), key: word, position: number, expected: word, actual: word },
+      { kind: values(...divergenceKinds), key: word, position: number, expected: word, actual: word },
       'kind',
       'key',
       'expected',

@@ -72,7 +72,7 @@ describe('the fencing tokens of a history (docs/reliability.md I10, D25)', () =>
     expect(problemsWith([1, 1])).toEqual(['I10 start 4 has fencing token 1, not 2'])
   })
 
-  test('and go on above the floor of an incarnation, once', () => {
+  test('go on above the floor of an incarnation, once', () => {
     const floors = [100, 200]
     for (const tokens of [
       [1, 2, 101, 102],

@@ -96,7 +96,7 @@ describe('quota (docs/semantics.md 2.6, 2.8, C4)', () => {
     expect(hasRoomAtDispatch(rule, { ...none, running: 1 }, window, 0)).toBe(false)
   })
 
-  test('2.8 but not what no window could ever hold: it would wait for ever', () => {
+  test('2.8 a task that no window could ever hold is refused: it would wait for ever', () => {
     const rule = defer({ tokensPerWindow: 100 })
     expect(hasRoomAtAdmission(rule, { ...none, windowTokens: 100 }, window, 100)).toBe(true)
     expect(hasRoomAtAdmission(rule, none, window, 101)).toBe(false)

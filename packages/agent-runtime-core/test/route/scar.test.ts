@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decayedScar, scarFadesInMs, scarOf } from '../../src/index.ts'
+import { decayedScar, scarFadesInMs, scarOf } from '../../src/route/scar.ts'
 
 describe('scars', () => {
   test.each([

@@ -162,7 +162,7 @@ describe('a schedule that is paused', () => {
     expect([...ws.schedules.changed.values()]).toStrictEqual([{ ...row, nextAt: 50_105 }])
   })
 
-  test('and has another timing meanwhile does not go on', () => {
+  test('does not go on where it has another timing meanwhile', () => {
     const ws = having({ paused: true })
     expect(goOn(ws, { timing: { ...timing, everyMs: 7 } })).toStrictEqual({ as: 'changed' })
     expect(written(ws)).toEqual(nothing)
@@ -174,7 +174,7 @@ describe('a schedule that is paused', () => {
     expect(written(ws)).toEqual(nothing)
   })
 
-  test('or is to go on, and is not there, is unknown', () => {
+  test('is unknown where it is not there', () => {
     const ws = workingSet({})
     expect([pause(ws), goOn(ws)]).toStrictEqual([undefined, { as: 'unknown' }])
     expect(written(ws)).toEqual(nothing)
@@ -209,7 +209,7 @@ describe('a schedule whose time has come', () => {
     ])
   })
 
-  test('and has no further one is done', () => {
+  test('is done where no further time comes', () => {
     const ws = having()
     expect(fire(ws, { nextAt: null })).toMatchObject({ fired: true })
     expect(ws.schedule(name)?.nextAt).toBeNull()

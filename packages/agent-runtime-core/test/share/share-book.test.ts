@@ -117,7 +117,7 @@ describe('where places are fixed when tasks are queued (docs/semantics.md 11.2)'
     expect(store.served()).toBe('AAB')
   })
 
-  test('and stands no later than a new one of its client would', () => {
+  test('a task that comes back stands no later than a new one of its client would', () => {
     const store = new SharedStore(enqueue)
     store.submit('A')
     expect(store.claim()).toBe('A')
@@ -651,7 +651,7 @@ describe('a client that a quota of its own holds back (docs/semantics.md 11.3)',
     expect(store.client('S')).toMatchObject({ time: 5 * MICRO, floor: 4 * MICRO, stalled: false })
   })
 
-  test('or when something comes of it that has room', () => {
+  test('is beside the active once something of it comes that has room', () => {
     const store = stalled()
     store.submit('BBBBBB')
     store.served(3)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { MAX_SERIES_RUNS, seriesOf, type SeriesRun } from '../../src/index.ts'
+import { seriesOf } from '../../src/store/series.ts'
+import { MAX_SERIES_RUNS, type SeriesRun } from '../../src/index.ts'
 
 const NOW = 1_000_000
 

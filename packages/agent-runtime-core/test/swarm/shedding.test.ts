@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { decideShedding, decideSpawn, sharedRest, swarmPressure } from '../../src/index.ts'
+import { sharedRest, swarmPressure } from '../../src/swarm/shedding.ts'
+import { decideShedding, decideSpawn } from '../../src/index.ts'
 
 const agents = (...pressures: readonly number[]) =>
   pressures.map((pressure, order) => ({ pressure, order, laneRank: 1 }))

@@ -148,7 +148,7 @@ describe('a task that ends takes its children with it (docs/semantics.md 5.5)', 
     expect(canceled(ws)).toEqual([10, 8, 7])
   })
 
-  test('and none of them is open any more, whether or not it goes on', () => {
+  test('none of its children is open any more, whether or not it goes on', () => {
     const ws = workingSet(rows)
     cancelChildren(ws, task, 'over')
     expect(canceled(ws)).toEqual([10, 8])

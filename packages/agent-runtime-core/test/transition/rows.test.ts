@@ -82,7 +82,7 @@ describe('a flush has something to write', () => {
     expect(told.hasChanges).toBe(true)
   })
 
-  test('but not when only the place of a stream was corrected', () => {
+  test('has nothing to write when only the place of a stream was corrected', () => {
     const ws = workingSet({})
     ws.moveHead(1, { id: 9, account: null })
     expect([ws.streams.changed.size, ws.hasChanges]).toEqual([1, false])

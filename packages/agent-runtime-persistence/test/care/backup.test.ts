@@ -13,6 +13,7 @@ import { Scene } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import { backupStore, openStore, verifyStore } from '../../src/index.ts'
 import { OwnStore } from '../helpers/own-store.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
@@ -227,7 +228,7 @@ describe('a copy that is restored is a new incarnation of its store (docs/reliab
     expect(Math.min(...late)).toBeGreaterThan(Math.max(...early) + 1_000_000)
   })
 
-  test('and a copy of a copy, another one', async () => {
+  test('a copy of a copy is another incarnation', async () => {
     const folder = scratchFolder()
     const { copy, tasks, claims } = await goneOn(folder)
     const restored = await OwnStore.open(copy)
@@ -243,7 +244,7 @@ describe('a copy that is restored is a new incarnation of its store (docs/reliab
     expect(await verifyStore(`sqlite:${join(folder, 'copy 2.db')}`)).toMatchObject({ ok: true })
   })
 
-  test.each(['nonsense', '{}', '[{"storeId":"x"}]'])(
+  test.each(draws(['[{"storeId":"x"}]'], ['nonsense', '{}', '[{"storeId":"x"}]']))(
     'a file whose earlier incarnations are %s is damaged',
     async (text) => {
       const { copy } = await goneOn(scratchFolder())

@@ -19,7 +19,7 @@ describe('the checker of invariants finds what is wrong', () => {
   const task = (draft: Draft<StoreSnapshot>, sequence: number) =>
     draft.tasks.find(({ record }) => record.sequence === sequence) as Draft<TaskSnapshot>
 
-  test('and nothing in a store that is well', () => {
+  test('a store that is well has nothing wrong', () => {
     expect(check(good, good)).toEqual([])
   })
 
@@ -70,7 +70,7 @@ describe('the checker of invariants finds what is wrong', () => {
 })
 
 describe('a closed store is checked by its own verification and by what the limits allowed', () => {
-  test('and nothing in a store that is well', async () => {
+  test('a store that is well has nothing wrong', async () => {
     const path = await lived()
     expect(await closedStoreFaults(path, config)).toEqual([])
   })

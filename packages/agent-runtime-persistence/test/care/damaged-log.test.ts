@@ -211,7 +211,7 @@ describe('a log that holds frames behind its end, and lost nothing', () => {
     expect(damageIn(await overwritten([12]))).toBeUndefined()
   })
 
-  test('but two that go on from each other were committed', async () => {
+  test('two transactions that go on from each other were committed', async () => {
     expect(damageIn(await overwritten([12, 4]))).toMatchObject({ commits: 2 })
   })
 })

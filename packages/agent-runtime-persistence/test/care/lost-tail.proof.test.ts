@@ -297,7 +297,7 @@ describe('a store that is opened although commits are missing', () => {
     expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true, faults: [] })
   })
 
-  test('but not where the record of earlier losses cannot be read: it would be gone', async () => {
+  test('stays closed where the record of earlier losses cannot be read, which would be gone', async () => {
     const path = await killed(scratchFolder(), acknowledged)
     const db = new Database(path)
     db.exec("INSERT INTO meta VALUES ('accepted_losses', '{}')")
@@ -316,7 +316,7 @@ describe('a store that is opened although commits are missing', () => {
     await store.close()
   })
 
-  test('and a store that lost its last commits in a power loss, as durability `normal` says it may, needs no option', async () => {
+  test('a store that lost its last commits in a power loss, as durability `normal` says it may, needs no option', async () => {
     const path = join(scratchFolder(), 'it.db')
     const boot = (bootId: string): OpenStoreOptions => ({
       environment: { ...createVirtualEnvironment(bootId), digest: nodeDigest },

@@ -166,7 +166,7 @@ describe('any other edit', () => {
     async () => {
       const it = new Spoiled(await everyTable())
       const silent = new Set<string>()
-      for (const table of Object.keys(columns)) {
+      for (const table of everyNth(Object.keys(columns), draws(4, 1))) {
         const keys = it.db
           .prepare<[], string>(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0`)
           .pluck()

@@ -32,7 +32,7 @@ describe('the facts that a store knows of itself', () => {
 
   test('each row that is not of its form is reported', async () => {
     const it = new Spoiled(await lived())
-    for (const [key, values] of forms)
+    for (const [key, values] of everyNth(forms, draws(3, 1)))
       for (const value of draws(values.slice(-1), values)) {
         const found = await it.after((db) => db.exec(set(key, value)))
         expect({ key, value, places: places(found)?.filter((place) => place.startsWith('meta')) }).toEqual({
@@ -43,7 +43,7 @@ describe('the facts that a store knows of itself', () => {
       }
   })
 
-  test('and each that a store opens with, when it is missing', async () => {
+  test('each row that a store opens with is missed', async () => {
     const it = new Spoiled(await lived())
     const keys = it.db.prepare<[], string>('SELECT key FROM meta ORDER BY key').pluck().all()
     expect(keys).toEqual(
@@ -52,7 +52,7 @@ describe('the facts that a store knows of itself', () => {
         .filter((key) => key !== 'accepted_losses')
         .toSorted(),
     )
-    for (const key of keys) {
+    for (const key of everyNth(keys, draws(3, 1))) {
       const found = await it.after((db) => db.exec(`DELETE FROM meta WHERE key = '${key}'`))
       expect(places(found)).toContain(`meta, ${key}`)
     }

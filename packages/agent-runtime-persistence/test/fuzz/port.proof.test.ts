@@ -3,7 +3,7 @@ import { draws } from '../../../../tools/draws.ts'
 import { operations, queries } from '../../src/checked/port-schema.ts'
 import { runs, told } from './port.test.ts'
 
-test('and each kind of call was answered, and many were refused', () => {
+test('each kind of call was answered, and many were refused', () => {
   const never = [...told].filter(([, { answered }]) => answered === 0)
   const refused = [...told.values()].reduce((total, counts) => total + counts.refused, 0)
   // A checkpoint is written and read under one name.

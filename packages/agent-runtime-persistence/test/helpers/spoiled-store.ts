@@ -87,7 +87,7 @@ export function changed(data: string): string {
 
 /**
  * The columns that may be edited without being found, where each row of `meta` is one, and all that constraints let anybody edit.
- * Among the quick tests it edits some columns of one row of each table, in a landing all columns of every eighth row.
+ * Among the quick tests it edits a column of one row of each table, in a landing all columns of every eighth row.
  */
 export async function editEach(it: Spoiled, tables: readonly string[]) {
   const silent = new Set<string>()
@@ -101,8 +101,10 @@ export async function editEach(it: Spoiled, tables: readonly string[]) {
     const keys = columns.filter(({ pk }) => pk > 0).map(({ name }) => name)
     const where = keys.map((key) => `${key} = ?`).join(' AND ')
     const rows = it.db.prepare<[], Record<string, unknown>>(`SELECT * FROM ${table}`).all()
+    let isEdited = false
     for (const row of draws(rows.slice(0, 1), everyNth(rows, 8), rows))
       for (const { name, type } of everyNth(columns.toReversed(), draws(5, 1))) {
+        if (draws(isEdited, false)) break
         const write = (value: unknown) => (db: Database.Database) =>
           db
             .prepare(`UPDATE ${table} SET ${name} = ? WHERE ${where}`)
@@ -112,6 +114,7 @@ export async function editEach(it: Spoiled, tables: readonly string[]) {
           if (value !== row[name]) seen ??= await it.after(write(value))
         if (seen === undefined) continue
         edited.add(`${table}.${name}`)
+        isEdited = true
         const place = table === 'meta' && name === 'value' ? String(row['key']) : name
         if (seen.ok) silent.add(`${table}.${place}`)
       }

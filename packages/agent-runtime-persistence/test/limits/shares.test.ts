@@ -11,7 +11,7 @@ import { openStore, verifyStore } from '../../src/index.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 import { type OracleTask, SharesOracle } from '../helpers/shares-oracle.ts'
 
-const runs = Number(process.env['SHARES_RUNS'] ?? draws(4, 20, 60))
+const runs = Number(process.env['SHARES_RUNS'] ?? draws(2, 20, 60))
 const seed = Number(process.env['SHARES_SEED'] ?? 1)
 const slots = 3
 
@@ -358,7 +358,7 @@ describe('shares', () => {
     },
   )
 
-  test('and finds what another process has changed', { timeout: 600_000 }, async () => {
+  test('the store finds what another process has changed', { timeout: 600_000 }, async () => {
     const { starts } = await play(fc.constant(undefined), Math.ceil(runs / 2), { isShared: true })
     expect(starts).toBeGreaterThan(10)
   })
@@ -370,7 +370,7 @@ describe('shares', () => {
     expect(starts).toBeGreaterThan(10)
   })
 
-  test('11.10 and finds what another process has ended', { timeout: 600_000 }, async () => {
+  test('11.10 the store finds what another process has ended', { timeout: 600_000 }, async () => {
     const dominant = { compute: 10 }
     const { starts } = await play(fc.constant(undefined), Math.ceil(runs / 2), { isShared: true, dominant })
     expect(starts).toBeGreaterThan(10)

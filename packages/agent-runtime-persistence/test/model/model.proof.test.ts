@@ -3,7 +3,7 @@ import { isWhole } from '../../../../tools/draws.ts'
 import { seen } from './model-real.ts'
 import { runs } from './model.test.ts'
 
-test('and all that can happen has happened', () => {
+test('all that can happen in a life has happened in one', () => {
   const least: Readonly<Record<string, number>> = {
     accepted: 4,
     held: 0.5,

@@ -4,7 +4,7 @@ import { seen } from './programs/life.ts'
 import { type Construct, constructs } from './programs/program.ts'
 import { played } from './programs.test.ts'
 
-test('and all that can happen has happened', () => {
+test('all that can happen in a program has happened in one', () => {
   if (played.programs === 0) return
   if (process.env['PROGRAM_RUNS'] !== undefined)
     console.log(`${played.programs} programs, ${played.crashes} crashes`, Object.fromEntries(seen))

@@ -87,7 +87,7 @@ const edits = [
 ] as const
 
 describe('a history that was changed in the database (docs/semantics.md 6.4)', () => {
-  test.each(everyNth(edits, draws(3, 1)))(
+  test.each(everyNth(edits, draws(5, 1)))(
     'H08 %s: replay says so, and goes through nothing',
     async (_, edit, seq) => {
       const it = await left()
@@ -106,7 +106,7 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
     },
   )
 
-  test.each(everyNth(edits.slice(0, -2), draws(3, 1)))(
+  test.each(everyNth(edits.slice(0, -2), draws(5, 1)))(
     'H08 %s: a live pass does not run, and parks the task',
     async (_, edit, seq) => {
       const it = await left()
@@ -167,7 +167,7 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
     }
   })
 
-  test.each(everyNth(edits, draws(6, 1)))(
+  test.each(everyNth(edits, draws(edits.length, 1)))(
     'H08 %s: neither fork nor retry goes on from it, and nothing is written',
     async (_, edit) => {
       const it = await left()

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { defineSupervisor, defineTask } from '../../src/index.ts'
+import { draws } from '../../../../tools/draws.ts'
 import { createTestRuntime, sweepCrashes } from '../../src/testing/index.ts'
 import { gate } from '../virtual-runtime.ts'
+
+/** Commits from one crash of a sweep to the next. */
+const every = draws(4, 1)
 
 /** Tasks that fail as often as they are told, each with a step that counts its runs. */
 function counted() {
@@ -215,6 +219,7 @@ describe('supervisors', () => {
 
     test('start each once, wherever the process dies', async () => {
       await sweepCrashes({
+        every,
         tasks: [chain, read, score, advise],
         script: async (life) => {
           log.splice(0)
@@ -476,6 +481,7 @@ describe('supervisors', () => {
       children: { a: { task: flaky, input: () => 1 }, b: { task: flaky, input: () => 0 } },
     })
     await sweepCrashes({
+      every,
       tasks: [flaky, team],
       script: (life) => life.run(team, null),
       check: (_, result) => expect(result).toEqual({ a: 10, b: 0 }),

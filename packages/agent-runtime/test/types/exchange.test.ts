@@ -135,7 +135,7 @@ describe('a sender who has the receipt of a task whose type declares signals, ap
     expectTypeOf(senderOf).toBeFunction()
   })
 
-  test('and any names and values for a type that declares none, and for an id', async () => {
+  test('any names and values go to a type that declares none, and to an id', async () => {
     const senderOf = async (client: Client) => {
       await client.signal('an id', 'any', { a: 1 })
       await client.signal('an id', 'any')

@@ -5,7 +5,7 @@ import { defineAgent, defineTask } from '../../src/index.ts'
 const input = z.number()
 
 describe('a handler returns what can be stored', () => {
-  test('and keeps the type of its result', () => {
+  test('its result keeps its type', () => {
     const plain = defineTask({ type: 'a', input }, async (_ctx, n) => ({ n, at: new Date(0) }))
     expectTypeOf(plain).toExtend<{ readonly type: 'a' }>()
     const nothing = defineTask({ type: 'b', input }, async () => {})

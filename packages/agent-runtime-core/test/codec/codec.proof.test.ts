@@ -1,0 +1,1 @@
+import './codec.test.ts'

@@ -1,0 +1,1 @@
+import './retention.test.ts'

@@ -1,0 +1,1 @@
+import './supervision.test.ts'
