@@ -65,7 +65,7 @@ export function statement(
 
 function simulated(shown: (number: number) => string, all: number, present: number): string {
   const where = present === 0 ? ' on earlier sources' : `, ${shown(present)} of them on the present sources`
-  return `${shown(all)} lives${where}; each change plays 100 more before it lands`
+  return `${shown(all)} simulated lifetimes of processes${where}; CI runs 100 more for every change`
 }
 
 function read(page: string): string {

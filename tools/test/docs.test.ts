@@ -23,6 +23,15 @@ describe('links', () => {
   })
 })
 
+describe('docs/coming-from', () => {
+  test.each(globSync('docs/coming-from/*.md', { cwd: root }))('%s knows what there is by now', (page) => {
+    const text = read(page)
+    expect(text).toContain('](../console.md)')
+    expect(text).toContain("onReject: 'throw'")
+    expect(text).not.toMatch(/\btoday\b|\byet\b|no page to look at|stay with|on one machine\. For/i)
+  })
+})
+
 describe('docs/operating.md', () => {
   const { config } = parseExecutionConfig({})
 
@@ -120,7 +129,7 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
     ])
     expect(statement('34', lives, evidencePages, 'evidence')).toBe(
       [
-        '- [simulation](evidence/simulation.md): 1 500 lives, 500 of them on the present sources; each change plays 100 more before it lands',
+        '- [simulation](evidence/simulation.md): 1 500 simulated lifetimes of processes, 500 of them on the present sources; CI runs 100 more for every change',
         '- on the present sources: [kills](evidence/kills.md)',
         '- on earlier sources: [soak](evidence/soak.md)',
       ].join('\n'),
