@@ -26,7 +26,7 @@ describe('a name that another library has is refused with what to write here', (
     [{ maxAttempts: 3 }, 'write retry: { attempts: 3 }; given 3'],
     [{ attempts: 3 }, 'write retry: { attempts: 3 }'],
     [{ backoff: {} }, 'write retry: { attempts, backoff: { initialMs, factor, maxMs, jitter } }'],
-    [{ concurrency: 5 }, 'config: { maxInFlightPerWorker }'],
+    [{ concurrency: 5 }, 'workers: { capacity }'],
     [{ timeout: 5 }, 'did you mean timeoutMs?'],
     [{ startToCloseTimeout: '5m' }, 'write timeoutMs, in ms'],
     [{ priority: 1 }, "write lane: 'interactive', 'normal' or 'batch'"],
@@ -94,7 +94,12 @@ describe('a name that another library has is refused with what to write here', (
   })
 
   test.each<readonly [object, string]>([
-    [{ concurrency: 20 }, 'write config: { maxInFlightPerWorker: 20 }'],
+    [{ concurrency: 20 }, 'write workers: { capacity: 20 }'],
+    [
+      { config: { capacity: 20 } },
+      'no such setting, write workers: { capacity: 20 } beside config; given 20',
+    ],
+    [{ config: { concurrency: 'many' } }, 'write workers: { capacity: 4 } beside config'],
     [{ url: 'x.db' }, "write store: 'sqlite:runtime.db'"],
     [{ connection: {} }, "write store: 'sqlite:runtime.db'"],
     [{ activities: {} }, 'write tasks: [ … ]'],

@@ -53,7 +53,7 @@ function problemsOf(issue: z.core.$ZodIssue, input: unknown): ConfigProblem[] {
       const path = [...issue.path, key]
       return {
         path: nameOf(path),
-        allowed: unknownKey(key, knownKeys(issue.path)),
+        allowed: unknownKey(key, knownKeys(issue.path), valueAt(input, path)),
         given: valueAt(input, path),
       }
     })
@@ -70,7 +70,12 @@ function allowedBy(issue: z.core.$ZodIssue, given: unknown): string {
     : issue.message
 }
 
-function unknownKey(key: string, known: readonly string[]): string {
+/** The setting of a program's workers, which is none of the store. */
+const capacityNames: ReadonlySet<string> = new Set(['capacity', 'concurrency', 'maxConcurrency'])
+
+function unknownKey(key: string, known: readonly string[], given: unknown): string {
+  if (capacityNames.has(key) && known.includes('maxInFlightPerWorker'))
+    return `no such setting, write workers: { capacity: ${Number.isSafeInteger(given) ? String(given) : '4'} } beside config`
   const meant = suggestionFor(key, known)
   return `no such setting${meant === undefined ? `; there are ${known.join(', ')}` : `, did you mean ${meant}?`}`
 }

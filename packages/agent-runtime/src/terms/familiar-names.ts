@@ -69,7 +69,7 @@ export const familiarToTask: FamiliarNames = {
   ...all('maxRecoveryAttempts', "write createRuntime's config: { maxCrashes }"),
   ...all(
     'concurrency maxConcurrency',
-    "write createRuntime's config: { maxInFlightPerWorker } for what a process runs at once, or name a model or tools with a quota for what all of them do",
+    "write createRuntime's workers: { capacity } for what a process runs at once, or name a model or tools with a quota for what all of them do",
   ),
   ...all('delay delayMs startDelay', "write delayMs among submit's options"),
   ...all('idempotency idempotencyKey jobId workflowId', "write idempotencyKey among submit's options"),
@@ -129,7 +129,7 @@ export const familiarToRuntime: FamiliarNames = {
   ...all(
     'concurrency maxConcurrency maxConcurrent maxConcurrentTasks workerConcurrency maxConcurrentActivityTaskExecutions maxConcurrentWorkflowTaskExecutions',
     (given) =>
-      `write config: { maxInFlightPerWorker: ${number(given, 10)} } for what each worker of this process runs at once`,
+      `write workers: { capacity: ${number(given, 10)} } for what each worker of this process runs at once`,
   ),
   ...all(
     'url db database databaseUrl systemDatabaseUrl path file filename connection connectionString storage address',
