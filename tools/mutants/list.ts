@@ -181,6 +181,15 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: '3.3 what a flush changed among the tasks kept of a queue is kept as it was',
+    file: `${persistence}engine/cache.ts`,
+    edits: [['first > known.upTo', 'first > 0']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/limits/long-queue.proof.test.ts',
+      '3.3 a queue that is longer than what is kept',
+    ],
+  },
+  {
     name: '11.1 without shares a client is changed as it was first read',
     file: `${persistence}engine/cache.ts`,
     edits: [

@@ -7,16 +7,17 @@ const limits = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000 }
 
 test('3.3 a queue that is longer than what is kept of it stays in order, whatever is submitted and canceled', async () => {
   const own = await OwnStore.open(':memory:', limits)
+  // Its slots are taken by the first tasks meanwhile, and what is kept of the queue is not read again.
+  await own.worker('w', 20)
   const ids = [...(await own.submit(long))]
   const cancel = (place: number) => own.store.write({ kind: 'cancel', taskId: ids[place] ?? '' })
-  const canceled = new Set([0, 1, 300, 511, 512, 513, 699, 702])
+  const canceled = new Set([20, 21, 300, 511, 512, 531, 532, 533, 699, 702])
   // Alone behind the known part, then together with changes at its start, in it, at its end and behind it.
   for (let n = 0; n < 3; n++) ids.push(...(await own.submit(1)))
   for (const place of canceled) {
     const [more] = await Promise.all([own.submit(2), cancel(place)])
     ids.push(...more, ...(await own.submit(1)))
   }
-  await own.worker('w', 20)
   const started: string[] = []
   const expected = ids.filter((_, place) => !canceled.has(place))
   while (started.length < expected.length) {
@@ -26,4 +27,6 @@ test('3.3 a queue that is longer than what is kept of it stays in order, whateve
     await Promise.all(given.map((claim) => own.complete(claim)))
   }
   expect(started).toEqual(expected)
+  // A row that was kept and is no longer so would fail a flush, which begins again with nothing kept.
+  expect(await own.store.read({ kind: 'stats' })).toMatchObject({ repeatedFlushes: 0 })
 })
