@@ -54,7 +54,7 @@ describe('a parent undoes what its child did (docs/cookbook.md)', () => {
     door.resolve()
   })
 
-  test('but not when the parent itself is canceled: its child is canceled with it, and nothing undoes', async () => {
+  test('except when the parent itself is canceled: its child is canceled with it, and nothing undoes', async () => {
     const { booked, booking, trip } = trips()
     const { runtime } = await virtualRuntime({ tasks: [booking, trip] })
     const receipt = await runtime.submit(trip, 'waits')
