@@ -20,7 +20,10 @@ export interface Sizes {
   readonly drains: readonly number[]
   readonly steps: readonly (readonly [tasks: number, steps: number])[]
   readonly growth: readonly number[]
+  /** How many tasks are picked up when nothing else is to be done: enough for a 99th percentile. */
   readonly pickUps: number
+  /** The same beside others. */
+  readonly pickUpsAmong: number
   readonly starts: number
   /** How many tasks run while others are picked up. */
   readonly others: number
@@ -38,7 +41,8 @@ export const whole: Sizes = {
     [2_000, 10],
   ],
   growth: [1_000, 10_000, 100_000, 1_000_000],
-  pickUps: 200,
+  pickUps: 1_000,
+  pickUpsAmong: 200,
   starts: 5,
   others: 1_000,
   replaySeconds: 60,
@@ -51,6 +55,7 @@ export const quick: Sizes = {
   steps: [[200, 10]],
   growth: [1_000, 10_000],
   pickUps: 50,
+  pickUpsAmong: 50,
   starts: 2,
   others: 200,
   replaySeconds: 5,
@@ -90,7 +95,7 @@ export function workloads(sizes: Sizes): readonly Workload[] {
       id: 'pick-up-busy',
       leavesOut: ({ kind }) => (kind === 'limit' ? 'it does not wait' : undefined),
       rounds: 1,
-      run: (run) => run.measure({ role: 'among', others: sizes.others, count: sizes.pickUps, limitMs }),
+      run: (run) => run.measure({ role: 'among', others: sizes.others, count: sizes.pickUpsAmong, limitMs }),
     },
     {
       id: 'replay',

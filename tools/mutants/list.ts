@@ -38,6 +38,21 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-server/test/tokens.test.ts', 'open until its store holds a token'],
   },
   {
+    name: 'D02 who waits long for the lock of a file has no better chance than who is new',
+    file: `${persistence}sqlite/lock-pace.ts`,
+    edits: [['(this.usualMs - waitedMs) / 4', 'this.usualMs / 400']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/processes/lock-pace.test.ts',
+      'none waits for four rounds',
+    ],
+  },
+  {
+    name: 'D02 a look for what others wrote takes the lock although it finds nothing',
+    file: `${persistence}engine/transaction.ts`,
+    edits: [['if (work.looks && (', 'if (work.gone.length > 0 && work.looks && (']],
+    killedBy: ['packages/agent-runtime-persistence/test/processes/looks.test.ts', 'takes the lock only'],
+  },
+  {
     name: '6.6 passes that meet in one commit count what the other has deleted as present',
     file: `${core}retention/prune.ts`,
     edits: [[' - taken(state)', '']],

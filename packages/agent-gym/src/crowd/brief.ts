@@ -5,7 +5,7 @@ const anything = {
   '~standard': { version: 1, vendor: 'crowd', validate: (value: unknown) => ({ value }) },
 } as const
 
-/** The task that a crowd shares; its result is the process that ran it. */
-export function brief(run: () => Promise<number> | number) {
+/** The task that a crowd shares; its result is the runtime that ran it. */
+export function brief(run: () => Promise<string> | string) {
   return defineTask({ type: 'brief', input: anything }, run)
 }

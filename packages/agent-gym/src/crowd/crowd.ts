@@ -6,57 +6,60 @@ import { brief } from './brief.ts'
 
 /** What came of the tasks of a crowd. */
 export interface Crowd {
-  /** How many tasks each process has run, by its own count. */
+  /** How many tasks each runtime has run, by its own count. */
   readonly ran: readonly number[]
-  /** How many tasks name each process in their result. */
+  /** How many tasks name each runtime in their result. */
   readonly named: readonly number[]
   /** Tasks that took more than one attempt. */
   readonly repeated: number
   readonly completed: number
-  /** 1 where each process has run as many as every other. */
+  /** 1 where each runtime has run as many as every other. */
   readonly fairness: number
   readonly seconds: number
 }
 
-/** Processes on one store share tasks of 20 ms; all of them are open before the first is submitted. */
-export async function crowd(store: string, processes: number, each: number): Promise<Crowd> {
+/** Processes on one store share tasks of 20 ms, with so many runtimes in each; all of them are open before the first is submitted. */
+export async function crowd(store: string, processes: number, each: number, runtimes = 1): Promise<Crowd> {
   const members: ChildProcess[] = []
-  const ran = new Map<ChildProcess, number>()
+  const ran = new Map<ChildProcess, readonly number[]>()
+  const tasks = processes * runtimes * each
   // The last counts may come after the last result.
-  const counted = Promise.withResolvers<void>()
+  const allCounted = Promise.withResolvers<void>()
   try {
     // Several start at once, as many as a machine of two cores compiles side by side.
     for (let from = 0; from < processes; from += 4)
       await Promise.all(
         Array.from({ length: Math.min(4, processes - from) }, async () => {
-          const member = fork(join(import.meta.dirname, 'member.ts'), [store])
+          const member = fork(join(import.meta.dirname, 'member.ts'), [store, String(runtimes)])
           members.push(member)
           await Promise.race([once(member, 'message'), once(member, 'exit').then(ended)])
-          member.on('message', (said: { readonly ran: number }) => {
+          member.on('message', (said: { readonly ran: readonly number[] }) => {
             ran.set(member, said.ran)
-            if (sum([...ran.values()]) >= processes * each) counted.resolve()
+            if (sum([...ran.values()].flat()) >= tasks) allCounted.resolve()
           })
         }),
       )
     await using client = await createRuntime({
       store,
-      tasks: [brief(() => 0)],
+      tasks: [brief(() => '')],
       workers: { count: 0, capacity: 1 },
       logger: false,
     })
     const began = performance.now()
-    const task = brief(() => 0)
-    const receipts = await client.submitMany(
-      Array.from({ length: processes * each }, () => ({ task, input: null })),
-    )
+    const task = brief(() => '')
+    const receipts = await client.submitMany(Array.from({ length: tasks }, () => ({ task, input: null })))
     const results = await Promise.all(receipts.map((receipt) => client.result(receipt)))
     const seconds = (performance.now() - began) / 1_000
     const rows = await Promise.all(receipts.map((receipt) => client.status(receipt)))
     const { totals } = await client.stats()
-    await counted.promise
-    const named = members.map(({ pid }) => results.filter((it) => it === pid).length)
+    await allCounted.promise
+    const counted = new Map<string, number>()
+    for (const it of results) counted.set(it, (counted.get(it) ?? 0) + 1)
+    const named = members.flatMap(({ pid }) =>
+      Array.from({ length: runtimes }, (_, place) => counted.get(`${pid} ${place}`) ?? 0),
+    )
     return {
-      ran: members.map((member) => ran.get(member) ?? 0),
+      ran: members.flatMap((member) => ran.get(member) ?? []),
       named,
       repeated: rows.filter((row) => row?.attempt !== 1).length,
       completed: totals.completed,

@@ -49,8 +49,8 @@ export interface Database {
   readonly pollMs: number
   /** The same while this process holds no lease. */
   readonly restPollMs: number
-  /** A transaction that could not begin is left alone for so many ms at least. */
-  readonly busyMs: number
+  /** A transaction that could not begin is tried again after so many ms. */
+  retryMs(wait: LockWait): number
   /** So many tasks of a stream are read at once at the most, as they are while this process is alone: they are kept until they are claimed. */
   readonly readAhead: number
   /** So many calls share a flush at the most. */
@@ -78,6 +78,11 @@ export interface Database {
    * answers a call from outside of a handler, so others that only work off the queue let it go first.
    */
   begin(isAwaited: boolean): Reply<boolean>
+  /**
+   * Begins a transaction that reads as of one moment and waits for nobody; {@link Database.rollback} ends it. False where a look needs the lock that
+   * writers need.
+   */
+  beginReading(): Reply<boolean>
   /** In a transaction: whether another process has written since the last one. Throws where a later version has. */
   hasForeignChanges(): Reply<boolean>
   /** In a transaction: what the engine keeps between flushes; of streams and clients what changed after the commit `since`, all without it. */
@@ -137,6 +142,16 @@ export interface Database {
   pause(ms: number): Reply<void>
   /** Lets go of the database; `failed`: without a last write to it. */
   close(failed: boolean): Reply<void>
+}
+
+/** How a process waits for the lock. */
+export interface LockWait {
+  /** For how long it has tried. */
+  readonly waitedMs: number
+  /** Whether its leases are to be renewed. */
+  readonly isUrgent: boolean
+  /** Drawn from 0 to 1. */
+  readonly draw: number
 }
 
 /** A commit that was sent. */

@@ -50,6 +50,8 @@ export class Engine {
   private heldAsks: { readonly call: number; readonly workerIds: ReadonlySet<string> }[] = []
   private busySince: number | undefined
   private claimable = true
+  /** The last look found nothing to write: the next one does without the lock. */
+  private looksInVain = false
   private staleWrites = 0
   private commits = 0
   private repeatedFlushes = 0
@@ -222,7 +224,8 @@ export class Engine {
     if (this.sent.count > 0) {
       // Who waits for an answer has it before anything else is done.
       if (yield* this.heard(mono)) return
-      if (this.mayFollow(mono)) yield* this.attempt({ renewing: false, showing: false, waits: false }, mono)
+      if (this.mayFollow(mono))
+        yield* this.attempt({ renewing: false, showing: false, waits: false, looks: false }, mono)
       return
     }
     if (mono < due.notBefore) return
@@ -245,7 +248,8 @@ export class Engine {
       db.gone.length > 0 ||
       this.heldAsks.length > 0 ||
       this.hasLineCalls()
-    const end = yield* this.attempt({ renewing, showing, waits }, mono)
+    const looks = this.looksInVain && this.calls.length === 0 && !waits && !isDue
+    const end = yield* this.attempt({ renewing, showing, waits, looks }, mono)
     // What was refused took the renewal of its flush with it, which is due still.
     if (end !== 'committed') return
     if (showing) due.presenceShown(mono)
@@ -357,7 +361,8 @@ export class Engine {
   }
 
   /** One transaction. Its calls are answered, unless it is to be repeated. */
-  private *flush(batch: readonly Call[], { renewing, showing, waits }: Beat, mono: number): Steps<FlushEnd> {
+  private *flush(batch: readonly Call[], beat: Beat, mono: number): Steps<FlushEnd> {
+    const { renewing, showing, waits, looks } = beat
     const { db, cache, around, held, own } = this
     const wasClaimable = this.claimable
     this.claimable = false
@@ -373,6 +378,7 @@ export class Engine {
       demand: this.demand,
       readAhead: db.others > 0 ? this.ahead.size : db.readAhead,
       hasMore: this.calls.length > 0,
+      looks,
     })
     if (end.as === 'busy') {
       this.claimable ||= wasClaimable
@@ -381,12 +387,21 @@ export class Engine {
     if (end.as === 'sent') {
       const { flushed, foreign, sent } = end
       const it = { flushed, foreign, batch, mono, held: new Map(cache.running) }
+      if (batch.length === 0) this.looksInVain = !flushed.wrote
       this.taken(flushed, foreign)
       this.sent.add(it, sent)
       return 'sent'
     }
+    if (end.as === 'looked') {
+      this.busySince = undefined
+      this.claimable ||= end.finds
+      this.looksInVain = !end.finds
+      yield* this.told({ flushed: end.flushed, foreign: end.foreign, batch, mono })
+      return 'looked'
+    }
     this.busySince = undefined
     if (end.as === 'committed') {
+      if (batch.length === 0) this.looksInVain = !end.flushed.wrote
       this.taken(end.flushed, end.foreign)
       yield* this.told({ flushed: end.flushed, foreign: end.foreign, batch, mono })
       return 'committed'
@@ -452,7 +467,10 @@ export class Engine {
 
   private waitForLock(batch: readonly Call[], mono: number): FlushEnd {
     this.busySince ??= mono
-    this.due.notBefore = mono + this.db.busyMs + this.setting.environment.random.next() * 0.4
+    const waitedMs = mono - this.busySince
+    const isUrgent = this.due.isHeartbeat(mono) && this.held.holdsAny
+    this.due.notBefore =
+      mono + this.db.retryMs({ waitedMs, isUrgent, draw: this.setting.environment.random.next() })
     this.held.tellLapsed()
     const latest = mono - busyPatienceMs
     if (this.busySince > latest) return 'repeat'
@@ -534,10 +552,13 @@ interface Beat {
   readonly showing: boolean
   /** Whether its commit is waited for. */
   readonly waits: boolean
+  /** Whether it only looks for what there is to do. */
+  readonly looks: boolean
 }
 
 /**
  * How a flush ended: its calls were told what came of them, or were refused; or nothing was said, and it is to be repeated. `busy`: all
- * calls were refused, since another process holds the lock for too long. `sent`: what came of it is not known yet.
+ * calls were refused, since another process holds the lock for too long. `sent`: what came of it is not known yet. `looked`: it had no calls, and wrote
+ * nothing.
  */
-type FlushEnd = 'committed' | 'sent' | 'refused' | 'repeat' | 'busy'
+type FlushEnd = 'committed' | 'sent' | 'looked' | 'refused' | 'repeat' | 'busy'

@@ -46,6 +46,8 @@ export interface FlushWork {
   readonly demand: ReadonlyMap<string, Credit>
   /** How far ahead to read the heads of a stream. */
   readonly readAhead: number
+  /** Whether nothing is written, whatever is decided. */
+  readonly looks: boolean
 }
 
 export interface Credit {
@@ -96,6 +98,7 @@ export function* flush(
   const { ws, grants, yields } = decided
   const outcomes = withKnown(given, decided.outcomes, recalled)
   const wrote = ws.hasChanges
+  if (work.looks) return { outcomes, claims: noClaims, ws, wrote }
   const claims = grants.length === 0 ? noClaims : yield* claimsOf(db, cache, ws, grants, yields)
   if (wrote) {
     yield* got(db.apply(ws, operations.length > 0))

@@ -1,4 +1,4 @@
-import type { Surroundings } from '@ku0/agent-runtime-core/transition'
+import { openWorkingSet, type Surroundings } from '@ku0/agent-runtime-core/transition'
 import type { Cache } from './cache.ts'
 import type { Database, Sent } from './database.ts'
 import { flush, type Flushed, type FlushWork } from './flush.ts'
@@ -26,6 +26,8 @@ export interface TransactionWork extends Omit<FlushWork, 'returning'> {
   readonly waits: boolean
   /** Whether other calls wait for the next flush. */
   readonly hasMore: boolean
+  /** Whether it only looks, without the lock where that can be. */
+  readonly looks: boolean
 }
 
 /** How a transaction ended. `foreign`: another process had written since the one before. */
@@ -33,6 +35,8 @@ export type TransactionEnd =
   | { readonly as: 'committed'; readonly flushed: Flushed; readonly foreign: boolean }
   /** Its commit is on its way. */
   | { readonly as: 'sent'; readonly flushed: Flushed; readonly foreign: boolean; readonly sent: Sent }
+  /** Nothing was written. `finds`: there is something to write, for which the lock is needed. */
+  | { readonly as: 'looked'; readonly flushed: Flushed; readonly foreign: boolean; readonly finds: boolean }
   /** Another process holds the lock, or the database went away: nothing was done. */
   | { readonly as: 'busy' }
   /** Nothing of it has happened. */
@@ -41,6 +45,7 @@ export type TransactionEnd =
 /** One flush in one transaction: begun, brought up to date with what others wrote, flushed, committed; or undone. */
 export function* transact(it: TransactionParts, work: TransactionWork): Steps<TransactionEnd> {
   const { db } = it
+  if (work.looks && (yield* got(db.beginReading()))) return yield* look(it, work)
   const isAwaited = work.operations.some((operation) => !('leaseId' in operation))
   if (!(yield* got(db.begin(isAwaited)))) return { as: 'busy' }
   try {
@@ -60,6 +65,27 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
   } catch (error) {
     it.held.drop()
     it.cache.clear()
+    yield* got(db.rollback())
+    if (db.isPassing(error)) return { as: 'busy' }
+    return { as: 'failed', error }
+  }
+}
+
+/** What others wrote is taken in, as of one moment. What there is to do is decided, and comes to nothing: it is decided again under the lock. */
+function* look(it: TransactionParts, work: TransactionWork): Steps<TransactionEnd> {
+  const { db, cache, around, held, own, lines } = it
+  try {
+    const foreign = yield* catchUp(it)
+    const now = db.now()
+    const isMissing = own.returning(cache.workers).length > 0
+    const { wrote } = yield* flush(db, cache, around, now, { ...work, returning: [] }, lines)
+    yield* got(db.rollback())
+    const ws = openWorkingSet(cache, now, around)
+    const flushed = { outcomes: [], claims: [], ws, wrote: false }
+    return { as: 'looked', flushed, foreign, finds: wrote || isMissing }
+  } catch (error) {
+    held.drop()
+    cache.clear()
     yield* got(db.rollback())
     if (db.isPassing(error)) return { as: 'busy' }
     return { as: 'failed', error }

@@ -10,7 +10,15 @@ import {
   type StoreInfo,
 } from '@ku0/agent-runtime-core'
 import type { Duties, Instant, Loaded, Wanted, WorkingSet } from '@ku0/agent-runtime-core/transition'
-import type { Database, DutiesWanted, Kept, KeptWanted, LocalCounts, Sent } from '../engine/database.ts'
+import type {
+  Database,
+  DutiesWanted,
+  Kept,
+  KeptWanted,
+  LocalCounts,
+  LockWait,
+  Sent,
+} from '../engine/database.ts'
 import { journalRow } from '../engine/journal-row.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
@@ -231,8 +239,8 @@ export class PostgresDatabase implements Database {
     return this.pollMs
   }
 
-  get busyMs(): number {
-    return Math.max(0.1, this.link.retryMs)
+  retryMs({ draw }: LockWait): number {
+    return Math.max(0.1, this.link.retryMs) + draw * 0.4
   }
 
   get others(): number {
@@ -325,18 +333,8 @@ export class PostgresDatabase implements Database {
       answer.catch(() => undefined)
       await turn
       const found = await answer
-      const [heads, told, journal, seen] = found.slice(this.connections.beginning.length)
       if (asks) this.turn.begins(this.session, this.others)
-      const [at, ...times] = told?.rows[0] ?? []
-      this.clock.tell(at as number)
-      this.due.take(times)
-      const [schema, version, number, hash, untold, oldest] = (heads?.rows[0] ?? []) as HeadRow
-      assertKnown({ version: schema, oldest }, schemaVersion, this.info.location)
-      this.schema = schema
-      this.head = { version, number, hash, untold }
-      await this.assertNothingLost(seen)
-      if (!this.isReconnected) this.touched = touchedTasks(journal?.rows ?? [], this.last, this.head)
-      this.isReconnected = false
+      await this.begun(found.slice(this.connections.beginning.length))
       return true
     } catch (error) {
       this.link.failed(error)
@@ -344,6 +342,25 @@ export class PostgresDatabase implements Database {
       if (!isPassing(error)) throw error
       return false
     }
+  }
+
+  /** The head as a transaction begins, and what others have changed since the last. */
+  private async begun([heads, told, journal, seen]: readonly Found[]): Promise<void> {
+    const [at, ...times] = told?.rows[0] ?? []
+    this.clock.tell(at as number)
+    this.due.take(times)
+    const [schema, version, number, hash, untold, oldest] = (heads?.rows[0] ?? []) as HeadRow
+    assertKnown({ version: schema, oldest }, schemaVersion, this.info.location)
+    this.schema = schema
+    this.head = { version, number, hash, untold }
+    await this.assertNothingLost(seen)
+    if (!this.isReconnected) this.touched = touchedTasks(journal?.rows ?? [], this.last, this.head)
+    this.isReconnected = false
+  }
+
+  /** A look asks for the turn, as a write does. */
+  beginReading(): boolean {
+    return false
   }
 
   /** Who has seen what is missing tells those that start afterwards, and stops. */

@@ -7,7 +7,7 @@ import {
   type StoreInfo,
 } from '@ku0/agent-runtime-core'
 import type { Duties, Instant, Loaded, Wanted, WorkingSet } from '@ku0/agent-runtime-core/transition'
-import type { Database, DutiesWanted, Kept, KeptWanted, LocalCounts } from '../engine/database.ts'
+import type { Database, DutiesWanted, Kept, KeptWanted, LocalCounts, LockWait } from '../engine/database.ts'
 import { prepareReads } from '../views/reads.ts'
 import type { AnchorFile } from './anchor.ts'
 import { isBusy, isFatal, storeErrorOf } from './errors.ts'
@@ -18,6 +18,7 @@ import { assertKnown } from '../migration.ts'
 import { schemaVersion } from './schema.ts'
 import { assertSameFile, inTurn, pause, schemaOf, waitForLocks, type OpenedDatabase } from './open.ts'
 import type { Hashes } from './integrity.ts'
+import { LockPace } from './lock-pace.ts'
 import type { Processes } from './processes.ts'
 import { Statements } from './statements.ts'
 import { SqliteTables } from './tables.ts'
@@ -42,17 +43,18 @@ export class SqliteDatabase implements Database {
   readonly pollMs = 10
   /** Whether the commits of others are reported. */
   isHeard = false
-  readonly busyMs = 0.1
   others = 0
   gone: readonly number[] = []
   private readonly opened: OpenedDatabase
   private config: ExecutionConfig
   private readonly tables: SqliteTables
   private readonly processes: Processes
+  private readonly pace = new LockPace()
   private readonly answer
   private readonly wanted
   private readonly kept
   private readonly beginNow
+  private readonly beginLook
   private readonly commitNow
   private readonly rollbackNow
   /** Of a store in memory there is none. */
@@ -92,6 +94,7 @@ export class SqliteDatabase implements Database {
       local: () => this.counts,
     })
     this.beginNow = db.prepare('BEGIN IMMEDIATE')
+    this.beginLook = db.prepare('BEGIN')
     this.commitNow = db.prepare('COMMIT')
     this.rollbackNow = db.prepare('ROLLBACK')
     waitForLocks(db, 0)
@@ -130,7 +133,7 @@ export class SqliteDatabase implements Database {
   }
 
   get fairnessMs(): number {
-    return this.others > 0 ? fairnessMs : 0
+    return this.others > 0 ? this.pace.restMs : 0
   }
 
   get lastCommit(): number {
@@ -190,11 +193,29 @@ export class SqliteDatabase implements Database {
   begin(): boolean {
     try {
       this.beginNow.run()
-      return true
     } catch (error) {
       if (!isBusy(error)) throw error
       return false
     }
+    this.pace.granted()
+    return true
+  }
+
+  /** What a look reads is all of the moment of its first question. */
+  beginReading(): boolean {
+    this.beginLook.run()
+    try {
+      this.tables.load.dataVersion()
+      return true
+    } catch (error) {
+      this.rollback()
+      if (!isBusy(error)) throw error
+      return false
+    }
+  }
+
+  retryMs(wait: LockWait): number {
+    return this.pace.refused(wait)
   }
 
   hasForeignChanges(): boolean {
@@ -274,7 +295,9 @@ export class SqliteDatabase implements Database {
     if (wrote) this.wroteAt = mono
     this.processes.forgetLocks(this.gone)
     this.gone = []
-    if (this.isTold) this.anchor?.write(this.tables.last)
+    if (!this.isTold) return
+    this.isTold = false
+    this.anchor?.write(this.tables.last)
   }
 
   eventsAfter(commit: number, until: number): readonly StoredEvent[] {
@@ -365,8 +388,6 @@ export class SqliteDatabase implements Database {
 const careMs = 500
 /** After this long without a commit the log is copied into the database file, so that no busy moment has to. */
 const idleMs = 2_000
-/** After a commit the lock is left alone for this long while others may want it. */
-const fairnessMs = 0.3
 
 /** So often an idle process looks by itself for commits that are reported to it: a report may be lost, or come late from a busy main thread. */
 const heardPollMs = 100
