@@ -10,15 +10,15 @@ export const cliExitCodes = {
   usage: 2,
   /** The store is damaged, has lost commits, or is no store; or `doctor` found an error. */
   damaged: 65,
-  /** There is no such store. */
+  /** There is no such store or task. */
   missing: 66,
   /** The target of a backup exists, or there is no room or folder for it. */
   cannotCreate: 73,
   /** The disk has failed. */
   io: 74,
-  /** The store was busy, or something has not ended in time: try again. */
+  /** The store was busy or its server could not be reached, or something has not ended in time: try again. */
   busy: 75,
-  /** This user may not read it, or not write there; or the server refuses the token. */
+  /** This user may not read it, or not write there; or the server refuses the token or the role. */
   denied: 77,
   /** Another version is needed: of the program, of Node, or of the store. */
   version: 78,
@@ -30,7 +30,20 @@ export function exitCodeOf(error: unknown): number {
   // A task's end has the code of whatever ended it, which says nothing about this command.
   if (typeof name === 'string' && endsOfTasks.has(name)) return cliExitCodes.failed
   if (code === 'unauthenticated' || code === 'forbidden') return cliExitCodes.denied
+  if (code === 'store_unavailable') return byServer.get(sqlStateOf(error)) ?? cliExitCodes.busy
   return (isErrorCode(code) ? byCode.get(code) : undefined) ?? cliExitCodes.failed
+}
+
+/** Why PostgreSQL refused a connection: the role, or the database. */
+const byServer: ReadonlyMap<unknown, number> = new Map([
+  ['28P01', cliExitCodes.denied],
+  ['28000', cliExitCodes.denied],
+  ['3D000', cliExitCodes.missing],
+])
+
+function sqlStateOf(error: unknown): unknown {
+  const { details } = error as { readonly details?: { readonly sqlState?: unknown } }
+  return details?.sqlState
 }
 
 const endsOfTasks: ReadonlySet<string> = new Set([

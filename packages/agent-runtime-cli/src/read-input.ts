@@ -10,12 +10,13 @@ export async function readInput(
   { outlet }: Pick<Call, 'outlet'>,
   given: string | undefined,
   file: string | undefined,
+  what = 'the input',
 ): Promise<unknown> {
   if (file !== undefined && given !== undefined)
     throw new UsageError('give the input as an argument or with --input, not both')
   if (file !== undefined && file !== '-')
     return parsed(readFile(resolve(outlet.folder ?? process.cwd(), file)), file)
-  if (given !== undefined && given !== '-') return parsed(given, 'the input')
+  if (given !== undefined && given !== '-') return parsed(given, what)
   if (outlet.input === undefined) throw new UsageError('no input given')
   let text = ''
   const decoder = new TextDecoder()
@@ -41,8 +42,8 @@ function parsed(text: string, where: string): unknown {
   try {
     return readJson(text)
   } catch (error) {
-    throw error instanceof ValueError
-      ? new UsageError(`${where} must be ${error.message}`, { cause: error })
-      : error
+    if (!(error instanceof ValueError)) throw error
+    const hint = /^[\w .-]+$/.test(text) ? `; write a text as '"${text}"'` : ''
+    throw new UsageError(`${where} must be ${error.message}${hint}`, { cause: error })
   }
 }

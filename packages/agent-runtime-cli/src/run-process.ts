@@ -1,3 +1,4 @@
+import { cliExitCodes } from './exit-codes.ts'
 import { runCommand } from './run-command.ts'
 
 const signals = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
@@ -20,12 +21,16 @@ export async function runProcess(): Promise<void> {
     }
     process.on(name, heard)
   }
-  // Who reads may have heard enough: `| head -1`.
+  let isLost = false
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      // EIO: the terminal is gone, and its SIGHUP asks for no reload.
-      if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
-      isHeard = false
+      // Who reads may have heard enough: `| head -1`. EIO: the terminal is gone, and its SIGHUP asks for no reload.
+      if (error.code === 'EPIPE' || error.code === 'EIO') isHeard = false
+      else if (!isLost) {
+        isLost = true
+        if (stream === process.stdout)
+          process.stderr.write(`agent-runtime: standard output cannot be written: ${error.message}\n`)
+      }
       control.abort(new Error('nobody reads on'))
     })
   const code = await runCommand(
@@ -43,9 +48,10 @@ export async function runProcess(): Promise<void> {
     },
     control.signal,
   )
-  process.exitCode = signaled !== undefined && code !== 0 ? 128 + signaled : isHeard ? code : 0
   // A module of task types may hold the process open, with a timer or a server: the command has ended all the same.
   await Promise.all([process.stdout, process.stderr].map(written))
+  if (isLost) process.exitCode = cliExitCodes.io
+  else process.exitCode = signaled !== undefined && code !== 0 ? 128 + signaled : isHeard ? code : 0
   process.exit()
 }
 

@@ -307,7 +307,17 @@ describe('commands that act', () => {
     const done = await agent('cancel', '--type', 'nobodys', '--yes')
     expect([done.out, done.err]).toEqual(['3 tasks canceled\n', 'canceling 3 tasks\n'])
     expect(await agent('cancel')).toMatchObject({ code: 2 })
-    expect(await agent('cancel', ids.greet)).toMatchObject({ code: 1 })
+    expect(await agent('cancel', ids.greet)).toMatchObject({
+      code: 1,
+      out: `${ids.greet}: not canceled: it had ended\n`,
+    })
+    expect(await agent('cancel', ids.greet, 'nobody')).toMatchObject({
+      code: 66,
+      out: expect.stringContaining('nobody: not canceled: no task has this id\n') as string,
+    })
+    expect((await agent('signal', ids.greet, 'go', 'yes')).err).toMatch(
+      /^agent-runtime: the value must be JSON, .*; write a text as '"yes"'; see agent-runtime signal --help\n$/,
+    )
   })
 
   test('prune deletes by its flags, after the count was shown', async () => {

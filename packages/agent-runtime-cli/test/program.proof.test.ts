@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { bin, edit, scratchFolder, shell, storeOf } from './stores-and-shells.ts'
 
 describe('the program', () => {
@@ -33,6 +33,20 @@ describe('the program', () => {
     child.stderr.on('data', (data: Buffer) => errors.push(data))
     const [code] = (await once(child, 'close')) as [number | null]
     expect([code, Buffer.concat(errors).toString()]).toEqual([0, ''])
+  })
+
+  test.skipIf(!existsSync('/dev/full'))('says in one line that its answer cannot be written', async () => {
+    const path = await storeOf(1)
+    const full = openSync('/dev/full', 'w')
+    onTestFinished(() => closeSync(full))
+    const { status, stderr } = spawnSync(process.execPath, [bin, 'list', '--store', path], {
+      encoding: 'utf8',
+      stdio: ['ignore', full, 'pipe'],
+    })
+    expect([status, stderr]).toEqual([
+      74,
+      'agent-runtime: standard output cannot be written: ENOSPC: no space left on device, write\n',
+    ])
   })
 
   test('a worker whose module exports nothing ends, although the module keeps the process open', () => {

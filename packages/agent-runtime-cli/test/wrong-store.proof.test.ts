@@ -39,3 +39,22 @@ test('a command that may not make a store leaves one of an older version as it i
   expect(db.pragma('user_version', { simple: true })).toBe(3)
   db.close()
 })
+
+test('a PostgreSQL server that refuses or is not there is told apart by the exit code', async () => {
+  const { url } = await sharedServer()
+  const at = (change: (it: URL) => void) => {
+    const it = new URL(url)
+    change(it)
+    return runIn({}, 'list', '--store', it.href)
+  }
+  const refusal = /^agent-runtime: postgres:[^\n]*: PostgreSQL refuses the connection [^\n]*\n$/
+  const stranger = await at((it) => (it.password = 'wrong'))
+  expect(stranger).toMatchObject({ code: cliExitCodes.denied, err: expect.stringMatching(refusal) as string })
+  const nowhere = await at((it) => (it.pathname = '/nowhere'))
+  expect(nowhere).toMatchObject({ code: cliExitCodes.missing, err: expect.stringMatching(refusal) as string })
+  const away = await at((it) => (it.port = '1'))
+  expect(away).toMatchObject({
+    code: cliExitCodes.busy,
+    err: expect.stringContaining('cannot be reached') as string,
+  })
+})

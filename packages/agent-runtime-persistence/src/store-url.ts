@@ -79,16 +79,18 @@ function isDatabaseFile(text: string): boolean {
 
 function hintFor(url: string): string {
   const { scheme, rest } = partsOf(url.trim())
-  if (/^(?:postgres|postgresql|pg)$/.test(scheme))
-    return 'only a SQLite file can be used here, and this names a store on PostgreSQL; '
+  if (/^(?:postgres|postgresql|pg)$/.test(scheme)) return onlyFiles
   if (/^(?:sqlite:)?:?(?:in-?)?memory:?$/i.test(url.trim()))
     return `did you mean ${show('sqlite::memory:')}? `
   if (isOurs(scheme) || suggestionFor(scheme, ['sqlite']) !== undefined) {
     const path = meantBy(rest)
     return path === '' ? '' : `did you mean ${show(`sqlite:${path}`)}? `
   }
-  return `a store is a SQLite file, which ${scheme}: does not name; `
+  return `a store is a SQLite file or a schema of PostgreSQL, and ${scheme}: names neither; `
 }
+
+const onlyFiles = 'only a SQLite file can be used here, and this names a store on PostgreSQL; '
+const postgresForm = 'postgres://USER:PASSWORD@HOST/DATABASE'
 
 /** The path without what stands around it: a host, options. */
 function meantBy(rest: string): string {
@@ -99,7 +101,8 @@ function meantBy(rest: string): string {
 }
 
 function unknown(given: unknown, hint: string): Error {
+  const forms = hint === onlyFiles ? ' or sqlite::memory:' : `, sqlite::memory: or ${postgresForm}`
   return invalid(
-    `unknown store ${show(typeof given === 'string' ? withoutPassword(given) : given)}: ${hint}use sqlite:PATH (for example sqlite:runtime.db or sqlite:/var/lib/runtime.db, without options) or sqlite::memory:`,
+    `unknown store ${show(typeof given === 'string' ? withoutPassword(given) : given)}: ${hint}use sqlite:PATH (for example sqlite:runtime.db or sqlite:/var/lib/runtime.db, without options)${forms}`,
   )
 }

@@ -62,6 +62,7 @@ export const acting: readonly CommandEntry[] = [
     exits: [
       [0, 'every named task is canceled, or the filter was counted'],
       [1, 'a named task had already ended, or the number changed meanwhile'],
+      [66, 'a named task does not exist; the others were canceled all the same'],
     ],
     load: () => import('../commands/cancel.ts'),
   },

@@ -2,9 +2,17 @@ import type { CancelFilter } from '@ku0/agent-runtime'
 import type { Run } from '../call.ts'
 import { UsageError } from '../complain.ts'
 import { connect } from '../connect.ts'
+import type { Connection } from '../remote.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { many } from '../screen/words.ts'
 import { filterOf } from '../task-filter.ts'
+
+type End = 'canceled' | 'ended' | 'unknown'
+const words: Readonly<Record<End, string>> = {
+  canceled: 'canceled',
+  ended: 'not canceled: it had ended',
+  unknown: 'not canceled: no task has this id',
+}
 
 export const run: Run = async ({ args, options, print, settings }) => {
   const { reason, yes = false } = options as { readonly reason?: string; readonly yes?: boolean }
@@ -15,16 +23,15 @@ export const run: Run = async ({ args, options, print, settings }) => {
   const why = reason === undefined ? {} : { reason }
   await using client = await connect(await settings())
   if (args.length > 0) {
-    let hasMissed = false
+    const ends = new Set<End>()
     for (const taskId of args) {
       const canceled = await client.cancel(taskId, why)
-      hasMissed ||= !canceled
-      print.item(
-        { taskId, canceled },
-        () => `${taskId}: ${canceled ? 'canceled' : 'not canceled: it has ended, or there is no such task'}`,
-      )
+      const end = canceled ? 'canceled' : (await isThere(client, taskId)) ? 'ended' : 'unknown'
+      ends.add(end)
+      print.item({ taskId, canceled }, () => `${taskId}: ${words[end]}`)
     }
-    return hasMissed ? cliExitCodes.failed : cliExitCodes.ok
+    if (ends.has('unknown')) return cliExitCodes.missing
+    return ends.has('ended') ? cliExitCodes.failed : cliExitCodes.ok
   }
   print.patience('counts the tasks')
   const { found } = await client.cancelMany(filter, { expect: 0 })
@@ -44,4 +51,14 @@ export const run: Run = async ({ args, options, print, settings }) => {
       : `${many(done.canceled, 'task')} canceled`,
   ])
   return done.refused ? cliExitCodes.failed : cliExitCodes.ok
+}
+
+/** A token that may cancel need not be one that may look: then it counts as a task that had ended. */
+async function isThere(client: Connection, taskId: string): Promise<boolean> {
+  try {
+    return (await client.status(taskId)) !== undefined
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === 'forbidden') return true
+    throw error
+  }
 }

@@ -7,7 +7,7 @@ export const run: Run = async (call) => {
     args: [taskId = '', name = '', given = 'null'],
     print,
   } = call
-  const value = await readInput(call, given, undefined)
+  const value = await readInput(call, given, undefined, 'the value')
   await using client = await connect(await call.settings())
   const receipt = await client.signal(taskId, name, value)
   print.answer(receipt, () => [

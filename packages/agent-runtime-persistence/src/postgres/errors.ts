@@ -55,9 +55,10 @@ export function storeErrorOf(cause: unknown, location: string): Error {
       `: something else writes these tables (${detail}); stop it, then run verify`,
     )
   if (code === '28P01' || code === '28000' || code === '3D000')
-    return error(
+    return new StoreError(
       'store_unavailable',
-      `: PostgreSQL refuses the connection (${detail}); correct the URL${/no encryption/.test(detail) ? ', which may need sslmode=verify-full' : ''}`,
+      `${location}: PostgreSQL refuses the connection (${detail}); correct the URL${/no encryption/.test(detail) ? ', which may need sslmode=verify-full' : ''}`,
+      { cause, details: { sqlState: code } },
     )
   if (code === '42501')
     return error(

@@ -53,14 +53,12 @@ export function storeErrorOf(cause: unknown, path: string): Error {
     )
   if (code === 'SQLITE_ERROR' && /^no such (?:table|column|index)/.test(detail))
     return lacking(path, detail, { cause })
-  if (/^E[A-Z]+$/.test(code))
-    return new StoreError(
-      'store_read_only',
-      `${path} cannot be opened (${detail}); remove the cause, then try again`,
-      {
-        cause,
-      },
-    )
+  if (/^E[A-Z]+$/.test(code)) {
+    const remedy = /^(?:EACCES|EPERM|EROFS)$/.test(code)
+      ? 'give this user write access to the file and its folder'
+      : 'remove the cause, then try again'
+    return new StoreError('store_read_only', `${path} cannot be opened (${detail}); ${remedy}`, { cause })
+  }
   // Nothing but what is stored is parsed here.
   if (cause instanceof SyntaxError || cause instanceof DamagedRow)
     return new StoreError(

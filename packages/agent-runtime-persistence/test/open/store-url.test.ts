@@ -55,7 +55,7 @@ describe('the forms of other tools', () => {
     ['file://server/share/x.db', 'did you mean "sqlite:/share/x.db"? '],
     ['postgresql://host/db', 'only a SQLite file can be used here, and this names a store on PostgreSQL; '],
     ['postgres://host/db', 'only a SQLite file can be used here, and this names a store on PostgreSQL; '],
-    ['mysql:x', 'a store is a SQLite file, which mysql: does not name; '],
+    ['mysql:x', 'a store is a SQLite file or a schema of PostgreSQL, and mysql: names neither; '],
     ['', ''],
     ['  ', ''],
     ['sqlite:', ''],
@@ -94,6 +94,11 @@ describe('the forms of other tools', () => {
     const query =
       'ssl=0&sslcert=a&sslkey=b&sslcrl=c&host=h&port=1&user=u&password=p&options=o&encoding=e&db=d&role=r&connect_timeout=1&uselibpqcompat=true&statement_timeout=1&keepalives=1&sslnegotiation=direct&target_session_attrs=any&client_encoding=utf8&fallback_application_name=f'
     expect(() => assertStoreUrl(`postgres://h/work?${query}`)).not.toThrow()
+  })
+
+  test('a store that no scheme of ours names could be on PostgreSQL, too', () => {
+    expect(() => assertStoreUrl('mysql://h/work')).toThrow(/or postgres:\/\/USER:PASSWORD@HOST\/DATABASE$/)
+    expect(() => parseStoreUrl('postgres://h/work')).toThrow(/without options\) or sqlite::memory:$/)
   })
 
   // Errors end up in logs, and the URL of a database often carries its password.
