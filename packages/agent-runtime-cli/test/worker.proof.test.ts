@@ -84,14 +84,25 @@ test('8.6 a worker reports a stuck task', slow, async () => {
   expect(err).toMatch(/stuck: elsewhere [\w-]+, no worker for .*: no worker runs type elsewhere/)
 })
 
-test('a job is done when its task goes into a wait, and has failed when its task has', slow, async () => {
-  const agent = agentOn()
-  const job = () => agent('worker', tasks, '--mode', 'job')
-  await agent('submit', 'wait', 'null')
-  expect(await job()).toMatchObject({ code: 0, err: expect.stringContaining('task waiting') as string })
-  await agent('submit', 'fail', '"no luck"')
-  expect(await job()).toMatchObject({ code: 1, err: expect.stringContaining('task failed') as string })
-})
+test(
+  'a job whose task waits is not done and says until when, and has failed when its task has',
+  slow,
+  async () => {
+    const agent = agentOn()
+    const job = (...args: string[]) => agent('worker', tasks, '--mode', 'job', ...args)
+    await agent('submit', 'wait', 'null')
+    expect(await job()).toMatchObject({ code: 75, err: expect.stringContaining('task waiting') as string })
+    await agent('submit', 'wait', 'null')
+    expect(await job('--waiting-exit', '0')).toMatchObject({ code: 0 })
+    await agent('submit', 'nap', 'null')
+    expect(await job()).toMatchObject({
+      code: 75,
+      err: expect.stringMatching(/task waiting [\w-]+, due \d{4}-\d\d-\d\dT[\d:.]+Z\n$/) as string,
+    })
+    await agent('submit', 'fail', '"no luck"')
+    expect(await job()).toMatchObject({ code: 1, err: expect.stringContaining('task failed') as string })
+  },
+)
 
 test('a job waits for a task for so long, and takes only types that it was asked to run', slow, async () => {
   const agent = agentOn()
@@ -156,7 +167,7 @@ test(
     const { code, err } = await worker
     expect(code).toBe(0)
     expect(err).toMatch(
-      /^ready: runs interactive and normal tasks of greet, review, fail, wait, digest, work itself, and batch tasks in jobs, 2 at most\n/,
+      /^ready: runs interactive and normal tasks of greet, review, fail, wait, digest, work, nap itself, and batch tasks in jobs, 2 at most\n/,
     )
     expect(jobsLanes).toEqual(new Set(['batch']))
     expect(most).toBeLessThanOrEqual(2)

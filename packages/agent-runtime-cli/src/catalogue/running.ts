@@ -56,6 +56,12 @@ agent-runtime check does, and reports each once. Log lines go to standard error.
         read: readDuration,
       },
       {
+        flags: '--waiting-exit <code>',
+        about: 'job: the exit code if the task waits for something, and is not done',
+        fallback: '75',
+        read: readWhole(0, 255),
+      },
+      {
         flags: '--ready-file <file>',
         about: 'there only while it takes tasks: a readiness probe',
       },
@@ -90,12 +96,13 @@ agent-runtime check does, and reports each once. Log lines go to standard error.
       ['TASK_WORKER_MODE=hybrid agent-runtime worker --max-jobs 2', 'batch tasks in processes of their own'],
     ],
     exits: [
-      [0, 'daemon, hybrid: it drained. job: the task completed or waits, or there was nothing to do'],
+      [0, 'daemon, hybrid: it drained. job: the task completed, or there was nothing to do'],
       [
         1,
         'daemon, hybrid: tasks went back to the queue unfinished; 143 after SIGTERM, 130 after SIGINT. job: the task failed',
       ],
       [74, 'the disk has failed'],
+      [75, 'job: the task waits, for a time or for something else; a later job goes on with it'],
     ],
     makesStore: true,
     load: () => import('../commands/worker.ts'),

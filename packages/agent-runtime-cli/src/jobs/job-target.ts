@@ -45,5 +45,7 @@ export type JobState = 'starting' | 'running' | 'succeeded' | 'failed' | 'gone' 
 
 /** The arguments of `agent-runtime` with which a process takes one task of these types and lanes, runs it and ends. The store, the module and the token come from the environment and the configuration file of the image. */
 export function jobArguments({ types, lanes }: Pick<JobTask, 'types' | 'lanes'>): readonly string[] {
-  return ['worker', '--mode', 'job', '--types', types.join(','), '--lanes', lanes.join(','), '--json']
+  const taken = ['--types', types.join(','), '--lanes', lanes.join(',')]
+  // A task that waits is queued again by the store, and then gets another job.
+  return ['worker', '--mode', 'job', ...taken, '--waiting-exit', '0', '--json']
 }

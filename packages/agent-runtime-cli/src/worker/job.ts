@@ -12,11 +12,14 @@ type End = Extract<
 >
 
 /**
- * Takes one task, runs it and ends: 0 after it, or when there is nothing to do; 1 when it failed. A task that goes into a wait, or back
- * to the queue since this process has to end, is a job well done; a try that failed is not, even if another follows.
+ * Takes one task, runs it and ends: 0 after it, or when there is nothing to do; 1 when it failed, 75 when it waits for something. A task that goes back
+ * to the queue since this process has to end is a job well done; a try that failed is not, even if another follows.
  */
 export async function runJob({ call, settings, tasks, ready }: WorkerCall): Promise<number> {
-  const { wait = 0 } = call.options as { readonly wait?: number }
+  const { wait = 0, waitingExit = cliExitCodes.busy } = call.options as {
+    readonly wait?: number
+    readonly waitingExit?: number
+  }
   const failure = failing()
   await using worker = await createWorker({
     ...optionsOf(settings),
@@ -64,7 +67,14 @@ export async function runJob({ call, settings, tasks, ready }: WorkerCall): Prom
   const end = await Promise.race([over.promise, failure.failed, stopped.then(() => undefined)])
   const { released } = await (call.signal.aborted ? stopped : worker.stop())
   if (end === undefined) return left(call, released)
-  say(call, { type: 'ended', taskId, how: end.type }, `${end.type.replace('.', ' ')} ${taskId}`)
+  const dueAt = dueIn(end)
+  const due = dueAt === undefined ? {} : { dueAt }
+  say(
+    call,
+    { type: 'ended', taskId, how: end.type, ...due },
+    `${end.type.replace('.', ' ')} ${taskId}${dueAt === undefined ? '' : `, due ${new Date(dueAt).toISOString()}`}`,
+  )
+  if (end.type === 'task.waiting') return waitingExit
   return hasFailed(end) ? cliExitCodes.failed : cliExitCodes.ok
 }
 
@@ -84,6 +94,12 @@ const ends: ReadonlySet<string> = new Set([
 
 function isEnd(event: RuntimeEvent): event is End {
   return ends.has(event.type)
+}
+
+/** The first time at which a wait of it ends by itself. */
+function dueIn(end: End): number | undefined {
+  const times = end.type === 'task.waiting' ? Object.values(end.data.dueAt ?? {}) : []
+  return times.length === 0 ? undefined : Math.min(...times)
 }
 
 function hasFailed(end: End): boolean {

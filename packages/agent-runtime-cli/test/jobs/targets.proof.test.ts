@@ -14,7 +14,18 @@ import { formOf } from './form-of.ts'
 import { serviceWith } from './service-on-loopback.ts'
 
 const task = { taskId: 'task-1/é', type: 'digest', types: ['digest', 'scan'], lanes: ['batch'] } as const
-const args = ['worker', '--mode', 'job', '--types', 'digest,scan', '--lanes', 'batch', '--json']
+const args = [
+  'worker',
+  '--mode',
+  'job',
+  '--types',
+  'digest,scan',
+  '--lanes',
+  'batch',
+  '--waiting-exit',
+  '0',
+  '--json',
+]
 const headers = () => ({ authorization: 'Bearer it' })
 
 const everyState = ['running', 'starting', 'succeeded', 'failed', 'gone']

@@ -18,6 +18,7 @@ export const others = [
   defineTask({ type: 'wait', input: z.null() }, (ctx) => ctx.waitForSignal<string>('go')),
   defineTask({ type: 'digest', input: z.number(), lane: 'batch' }, (_, n) => n * 2),
   defineTask({ type: 'work', input: z.number() }, (_, n) => n * 2),
+  defineTask({ type: 'nap', input: z.null() }, (ctx) => ctx.sleep('nap', 3_600_000)),
 ]
 
 export const gold = defineAgreement({
