@@ -4,10 +4,13 @@ import { RuntimeError } from '@ku0/agent-runtime-core'
 import type { Connection } from './remote.ts'
 import type { Settings } from './settings/settings.ts'
 import { realSystem, type System } from './system.ts'
+import { shownUrl } from './store-argument.ts'
 import type { TaskTypes } from './task-types.ts'
 
 /** How a command opens its store. */
 export interface ConnectOptions {
+  /** Hears that the command has made its store: its name may have been misspelt. */
+  readonly onMade?: ((store: string) => void) | undefined
   /** Submissions by name are checked by these. */
   readonly types?: TaskTypes | undefined
   readonly system?: System | undefined
@@ -29,21 +32,31 @@ export async function connect(settings: Settings, options: ConnectOptions = {}):
 /** The same for commands that need the store itself, whatever server the settings name. */
 export async function connectStore(
   settings: Settings,
-  { types, settings: mode }: Omit<ConnectOptions, 'system'> = {},
+  { types, settings: mode, onMade = () => undefined }: Omit<ConnectOptions, 'system'> = {},
 ): Promise<Client> {
   const { store, makesStore, durability, config } = settings
   const { createClient } = await import('@ku0/agent-runtime')
   if (!makesStore) await assertThere(settings)
-  return createClient({
-    store,
-    durability,
-    existing: !makesStore,
-    settings: mode ?? 'followed',
-    thread: false,
-    logger: false,
-    ...(config === undefined ? {} : { config }),
-    ...(types === undefined ? {} : { tasks: types.types, agreements: types.agreements }),
-  })
+  const open = (existing: boolean) =>
+    createClient({
+      store,
+      durability,
+      existing,
+      settings: mode ?? 'followed',
+      thread: false,
+      logger: false,
+      ...(config === undefined ? {} : { config }),
+      ...(types === undefined ? {} : { tasks: types.types, agreements: types.agreements }),
+    })
+  try {
+    return await open(true)
+  } catch (error) {
+    const code = makesStore ? (error as { readonly code?: unknown }).code : undefined
+    if (code !== 'not_found' && code !== 'store_schema' && code !== 'invalid_argument') throw error
+    const client = await open(false)
+    if (code === 'not_found') onMade(shownUrl(store))
+    return client
+  }
 }
 
 /** Opening would make a store that is not there: a question about it would be answered with nothing. */

@@ -58,3 +58,12 @@ test('a PostgreSQL server that refuses or is not there is told apart by the exit
     err: expect.stringContaining('cannot be reached') as string,
   })
 })
+
+test('a command that has made its store says so, once, and the next one finds it', async () => {
+  const folder = scratchFolder()
+  const submit = () => runIn({ folder }, 'submit', 'greet', '1', '--store', 'typo.db')
+  expect((await submit()).err).toContain(`made the new store sqlite:${join(folder, 'typo.db')}\n`)
+  expect((await submit()).err).not.toContain('made')
+  const { out } = await runIn({ folder }, 'token', 'create', 'x', '--scopes', 'read', '--store', 'other.db')
+  expect(out).toMatch(/^ku0_/)
+})

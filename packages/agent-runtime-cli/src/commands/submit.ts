@@ -36,7 +36,10 @@ export const run: Run = async (call) => {
   const settings = await call.settings()
   const input = await readInput(call, given, options.input)
   const types = await typesFor(settings, options.agreement)
-  await using client = await connect(settings, { types })
+  await using client = await connect(settings, {
+    types,
+    onMade: (store) => print.note(`made the new store ${store}`),
+  })
   const receipt = await client.submit(type, input, submitOptions(options))
   const isAwaited = options.wait === true || options.follow === true
   if (!receipt.accepted) {

@@ -16,7 +16,10 @@ export const run: Run = async ({ args: [name = ''], options, print, settings, sy
   if (scopes === undefined) throw new UsageError('say what the token allows, such as --scopes read,submit')
   if (name === '' || name.length > 255) throw new UsageError('the name of a token has 1 to 255 characters')
   const token = `ku0_${system.secret()}`
-  await using connection = await connect(await settings(), { system })
+  await using connection = await connect(await settings(), {
+    system,
+    onMade: (store) => print.note(`made the new store ${store}`),
+  })
   const { hash: _, ...kept } = await connection.accessTokens.put(name, {
     hash: hashToken(token),
     scopes,
