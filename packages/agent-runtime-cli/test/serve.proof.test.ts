@@ -46,6 +46,17 @@ async function serving(...args: string[]) {
   return { ...ready, child, exited, lines, ask }
 }
 
+test('a server with --no-tasks runs none, although the configuration file names some', async () => {
+  const folder = scratchFolder()
+  writeFileSync(join(folder, 'agent-runtime.config.ts'), `export default { tasks: ${JSON.stringify(tasks)} }`)
+  const config = ['--config', join(folder, 'agent-runtime.config.ts'), '--store', join(folder, 'it.db')]
+  const server = await serving('serve', '--no-tasks', ...config)
+  expect(server).toMatchObject({ type: 'ready', types: [] })
+  server.child.kill('SIGTERM')
+  expect(await server.exited).toBe(0)
+  expect(await runIn({ folder }, 'serve', tasks, '--no-tasks')).toMatchObject({ code: 2, out: '' })
+})
+
 test('SIGTERM closes streams with an id to go on from, lets a request end, and stops; another server goes on', async () => {
   const store = join(scratchFolder(), 'it.db')
   const first = await serving('serve', tasks, '--store', store)

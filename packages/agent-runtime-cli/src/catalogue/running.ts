@@ -136,9 +136,22 @@ or tasks in the configuration file) the input is checked by its schema before it
         about: 'its estimated cost in credits: 0 to 1e9; without it 1',
         read: readAmount,
       },
-      { flags: '--delay <duration>', about: 'start it after this time: 30s, 5m, 2h', read: readDuration },
-      { flags: '--due <time>', about: 'start it at this time: 2027-01-31T09:00:00Z', read: readTime },
-      { flags: '--limit <duration>', about: 'the time limit of one attempt', read: readDuration },
+      {
+        flags: '--delay <duration>',
+        about:
+          'start it after this time: 30s, 5m, 2h; without --lane or a lane of its type it goes into the lane batch',
+        read: readDuration,
+      },
+      {
+        flags: '--due <time>',
+        about: 'start it at this time, with the lane as for --delay: 2027-01-31T09:00:00Z',
+        read: readTime,
+      },
+      {
+        flags: '--limit <duration>',
+        about: 'the time limit of one pass through the handler; it starts again after each wait',
+        read: readDuration,
+      },
       ...onTasks,
       ...onServer,
     ],

@@ -1,4 +1,5 @@
 import type { Run } from '../call.ts'
+import { UsageError } from '../complain.ts'
 import { loadTaskTypes } from '../task-types.ts'
 import { showPage } from '../serving/open-in-browser.ts'
 import { serveStore } from '../serving/serve-store.ts'
@@ -16,8 +17,12 @@ export const run: Run = async (call) => {
     readonly open?: boolean
     readonly reports?: string
   }
-  const settings = await call.settings(module === undefined ? {} : { tasks: module })
-  const types = await loadTaskTypes(settings)
+  const onlyServes = call.options['tasks'] === false
+  if (onlyServes && module !== undefined) throw new UsageError('give either a module of tasks or --no-tasks')
+  const settings = await call.settings(
+    onlyServes ? { tasks: undefined } : module === undefined ? {} : { tasks: module },
+  )
+  const types = onlyServes ? undefined : await loadTaskTypes(settings)
   return serveStore(call, settings, {
     types,
     readOnly: readOnly === true,
