@@ -9,7 +9,7 @@ import type { TaskTypes } from './task-types.ts'
 
 /** How a command opens its store. */
 export interface ConnectOptions {
-  /** Hears that the command has made its store: its name may have been misspelt. */
+  /** Called if the command has made its store, whose name may have been misspelt. */
   readonly onMade?: ((store: string) => void) | undefined
   /** Submissions by name are checked by these. */
   readonly types?: TaskTypes | undefined

@@ -219,6 +219,20 @@ describe('commands that look', () => {
     )
   })
 
+  test('the last digits of an id name its task, and a whole id goes before', async () => {
+    const taskId = (await agent('submit', 'nobodys', 'null')).out.trim()
+    const short = taskId.slice(24).replace(/^0+/, '')
+    for (const command of ['show', 'tree'])
+      expect([command, await json(command, short)]).toEqual([command, await json(command, taskId)])
+    expect(await agent('events', short)).toEqual(await agent('events', taskId))
+    await agent('submit', 'nobodys', 'null', '--id', short)
+    expect(await json('show', short)).toMatchObject({ taskId: short })
+    expect((await agent('cancel', short, taskId.slice(24))).out).toBe(
+      `${short}: canceled\n${taskId}: canceled\n`,
+    )
+    expect(await agent('show', 'ffffffff')).toMatchObject({ code: 66, out: '' })
+  })
+
   test('a task that is not there has the code of a missing thing, and no stack', async () => {
     for (const command of ['show', 'events', 'output', 'result', 'tree', 'explain', 'retry'])
       expect(await agent(command, 'nobody')).toEqual({

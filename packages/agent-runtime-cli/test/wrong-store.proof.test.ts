@@ -40,7 +40,7 @@ test('a command that may not make a store leaves one of an older version as it i
   db.close()
 })
 
-test('a PostgreSQL server that refuses or is not there is told apart by the exit code', async () => {
+test('the exit code says whether a PostgreSQL server refuses the role, lacks the database or is away', async () => {
   const { url } = await sharedServer()
   const at = (change: (it: URL) => void) => {
     const it = new URL(url)

@@ -44,7 +44,7 @@ export const acting: readonly CommandEntry[] = [
     name: 'cancel',
     about: 'cancel tasks by id, or all open tasks that a filter selects',
     details: `With a filter the tasks are counted first, and nothing happens. Add --yes to cancel them. Children of a canceled task are canceled with it.`,
-    args: [{ name: '[tasks...]', about: 'ids of tasks' }],
+    args: [{ name: '[tasks...]', about: 'ids of tasks, or their last digits' }],
     options: [
       stateFilter(['queued', 'running', 'waiting']),
       typeFilter,
@@ -72,7 +72,7 @@ export const acting: readonly CommandEntry[] = [
     details: `Each becomes a new task that keeps the completed steps of the old one. With a filter the failed tasks are counted first, and nothing happens. Add --yes
 to retry them. Children are left out, because the retry of their parent starts those again that failed; --children includes them.
 A task that was retried before is not retried again: the answer names its new task. --again starts another one.`,
-    args: [{ name: '[tasks...]', about: 'ids of tasks' }],
+    args: [{ name: '[tasks...]', about: 'ids of tasks, or their last digits' }],
     options: [
       stateFilter(['failed', 'canceled']),
       typeFilter,

@@ -13,7 +13,7 @@ import {
 } from './options.ts'
 import { readList, readWhole } from './values.ts'
 
-const task = { name: '<task>', about: 'the id of the task' }
+const task = { name: '<task>', about: 'the id of the task, or its last digits' }
 
 /** Commands that show something and change nothing. */
 export const looking: readonly CommandEntry[] = [

@@ -6,6 +6,7 @@ import type { Connection } from '../remote.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { many } from '../screen/words.ts'
 import { filterOf } from '../task-filter.ts'
+import { taskIn } from '../task-id.ts'
 
 type End = 'canceled' | 'ended' | 'unknown'
 const words: Readonly<Record<End, string>> = {
@@ -24,7 +25,8 @@ export const run: Run = async ({ args, options, print, settings }) => {
   await using client = await connect(await settings())
   if (args.length > 0) {
     const ends = new Set<End>()
-    for (const taskId of args) {
+    for (const given of args) {
+      const taskId = await taskIn(client, given)
       const canceled = await client.cancel(taskId, why)
       const end = canceled ? 'canceled' : (await isThere(client, taskId)) ? 'ended' : 'unknown'
       ends.add(end)

@@ -1,10 +1,12 @@
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
+import { taskIn } from '../task-id.ts'
 import { toJson } from '../screen/json.ts'
 import { cut, dated } from '../screen/words.ts'
 
-export const run: Run = async ({ args: [taskId = ''], options, print, settings, signal, outlet }) => {
+export const run: Run = async ({ args: [given = ''], options, print, settings, signal, outlet }) => {
   await using client = await connect(await settings())
+  const taskId = await taskIn(client, given)
   const { follow = false, after = 0 } = options as { readonly follow?: boolean; readonly after?: number }
   const room = Math.max(40, (outlet.columns ?? 160) - 54)
   try {

@@ -1,6 +1,7 @@
 import type { Explanation } from '@ku0/agent-runtime'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
+import { taskIn } from '../task-id.ts'
 import { noTask } from '../missing-task.ts'
 import { recoveryWords } from '../screen/recovery-words.ts'
 import { agreementText } from '../screen/agreement.ts'
@@ -8,8 +9,9 @@ import { pairs } from '../screen/table.ts'
 import { stateText } from '../screen/tasks.ts'
 import { ago, count, lasting, many } from '../screen/words.ts'
 
-export const run: Run = async ({ args: [taskId = ''], print, settings, system }) => {
+export const run: Run = async ({ args: [given = ''], print, settings, system }) => {
   await using client = await connect(await settings())
+  const taskId = await taskIn(client, given)
   const told = await client.explain(taskId)
   if (told === undefined) throw noTask(taskId)
   const { state, summary, stage, until, ahead, start, requeued, failure, children, stepFailures = [] } = told

@@ -1,5 +1,6 @@
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
+import { taskIn } from '../task-id.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { printReceipt } from '../screen/receipt.ts'
 
@@ -10,9 +11,10 @@ interface Options {
   readonly id?: string
 }
 
-export const run: Run = async ({ args: [taskId = ''], options, print, settings }) => {
+export const run: Run = async ({ args: [given = ''], options, print, settings }) => {
   const { from, edit, key, id } = options as Options
   await using client = await connect(await settings())
+  const taskId = await taskIn(client, given)
   const receipt = await client.fork(taskId, { fromStep: from, edits: edit, idempotencyKey: key, taskId: id })
   printReceipt(print, receipt, { forkOf: taskId })
   return receipt.accepted ? cliExitCodes.ok : cliExitCodes.failed

@@ -5,6 +5,7 @@ import { connect } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { many } from '../screen/words.ts'
 import { filterOf } from '../task-filter.ts'
+import { taskIn } from '../task-id.ts'
 import type { Connection } from '../remote.ts'
 
 export const run: Run = async ({ args, options, print, settings, signal }) => {
@@ -21,7 +22,9 @@ export const run: Run = async ({ args, options, print, settings, signal }) => {
   if (hasFilter) print.patience('lists the tasks')
   const found: readonly Selected[] = hasFilter
     ? await selected(client, { ...filter, states: filter.states ?? ['failed'] })
-    : args.map((taskId): Selected => ({ taskId }))
+    : await Promise.all(
+        args.map(async (given): Promise<Selected> => ({ taskId: await taskIn(client, given) })),
+      )
   // The retry of a parent spawns the children that failed again: a retry of their own would do their work twice.
   const tasks = hasFilter && !children ? found.filter(({ parent }) => parent === undefined) : found
   const taskIds = tasks.map(({ taskId }) => taskId)

@@ -2,6 +2,7 @@ import type { RuntimeEvent, TaskStatus } from '@ku0/agent-runtime'
 import type { ErrorRecord } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
+import { taskIn } from '../task-id.ts'
 import { noTask } from '../missing-task.ts'
 import { agreementText } from '../screen/agreement.ts'
 import { shown } from '../screen/json.ts'
@@ -12,8 +13,9 @@ import { barsOf, waterfall } from '../screen/waterfall.ts'
 import { recoveryWords } from '../screen/recovery-words.ts'
 import { ago, cut, dated } from '../screen/words.ts'
 
-export const run: Run = async ({ args: [taskId = ''], print, settings, system, outlet }) => {
+export const run: Run = async ({ args: [given = ''], print, settings, system, outlet }) => {
   await using client = await connect(await settings())
+  const taskId = await taskIn(client, given)
   const task = await client.status(taskId)
   if (task === undefined) throw noTask(taskId)
   const events: RuntimeEvent[] = []

@@ -1,15 +1,16 @@
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
+import { taskIn } from '../task-id.ts'
 import { readInput } from '../read-input.ts'
 
 export const run: Run = async (call) => {
   const {
-    args: [taskId = '', name = '', given = 'null'],
+    args: [task = '', name = '', given = 'null'],
     print,
   } = call
   const value = await readInput(call, given, undefined, 'the value')
   await using client = await connect(await call.settings())
-  const receipt = await client.signal(taskId, name, value)
+  const receipt = await client.signal(await taskIn(client, task), name, value)
   print.answer(receipt, () => [
     receipt.awaited
       ? `delivered: the task waited for ${name}`

@@ -1,6 +1,7 @@
 import type { TaskStatus } from '@ku0/agent-runtime'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
+import { taskIn } from '../task-id.ts'
 import { noTask } from '../missing-task.ts'
 import type { Line } from '../screen/printer.ts'
 import { notesOf, stateText } from '../screen/tasks.ts'
@@ -13,8 +14,9 @@ interface Branch {
   readonly isCut: boolean
 }
 
-export const run: Run = async ({ args: [taskId = ''], options, print, settings, system }) => {
+export const run: Run = async ({ args: [given = ''], options, print, settings, system }) => {
   await using client = await connect(await settings())
+  const taskId = await taskIn(client, given)
   const task = await client.status(taskId)
   if (task === undefined) throw noTask(taskId)
   const { depth = 10 } = options as { readonly depth?: number }
