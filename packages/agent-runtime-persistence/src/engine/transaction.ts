@@ -26,7 +26,7 @@ export interface TransactionWork extends Omit<FlushWork, 'returning'> {
   readonly waits: boolean
   /** Whether other calls wait for the next flush. */
   readonly hasMore: boolean
-  /** Whether it only looks, without the lock where that can be. */
+  /** Whether it only looks where that can be without the lock. With the lock it does what it finds. */
   readonly looks: boolean
 }
 
@@ -56,7 +56,7 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
     const returning = db.isSeen ? it.own.returning(it.cache.workers) : []
     const showing = work.showing || returning.length > 0
     if (showing || work.gone.length > 0) yield* got(db.show(showing, work.gone, now.at))
-    const flushed = yield* flush(db, it.cache, it.around, now, { ...work, returning }, it.lines)
+    const flushed = yield* flush(db, it.cache, it.around, now, { ...work, returning, looks: false }, it.lines)
     const isLast = !work.hasMore && isCalm(work, it.cache, flushed)
     const sent = work.waits ? undefined : db.send(isLast)
     if (sent !== undefined) return { as: 'sent', flushed, foreign, sent }
