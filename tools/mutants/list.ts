@@ -53,6 +53,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/processes/looks.test.ts', 'takes the lock only'],
   },
   {
+    name: 'D02 a look that has the lock writes nothing of what it finds',
+    file: `${persistence}engine/transaction.ts`,
+    edits: [['{ ...work, returning, looks: false }', '{ ...work, returning }']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/touched.proof.test.ts', 'the call settle'],
+  },
+  {
     name: '6.6 passes that meet in one commit count what the other has deleted as present',
     file: `${core}retention/prune.ts`,
     edits: [[' - taken(state)', '']],
@@ -801,8 +807,8 @@ export const mutants: readonly Mutant[] = [
     file: `${persistence}engine/transaction.ts`,
     edits: [
       [
-        '    const flushed = yield* flush(db, it.cache, it.around, now, { ...work, returning }, it.lines)\n',
-        '    yield* got(db.commit())\n    const flushed = yield* flush(db, it.cache, it.around, now, { ...work, returning }, it.lines)\n    yield* got(db.begin(false))\n',
+        '    const flushed = yield* flush(db, it.cache, it.around, now, { ...work, returning, looks: false }, it.lines)\n',
+        '    yield* got(db.commit())\n    const flushed = yield* flush(db, it.cache, it.around, now, { ...work, returning, looks: false }, it.lines)\n    yield* got(db.begin(false))\n',
       ],
     ],
     killedBy: ['packages/agent-runtime-persistence/test/crash/flush-of-every-kind.proof.test.ts', ': cancel'],
