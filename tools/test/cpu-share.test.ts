@@ -17,9 +17,9 @@ test('the file that starts a browser may take 16 s, and no other', () => {
   expect(allowanceOf('some.test.ts')).toBe(1)
 })
 
-test('all quick tests together may take 300 s', () => {
-  expect(problemOfAll(files(100, 100, 100))).toBeUndefined()
-  expect(problemOfAll(files(100, 150, 100))).toMatch(
-    /took 350 s of the processors together, 300 s are allowed/,
+test('all quick tests together may take 360 s', () => {
+  expect(problemOfAll(files(100, 150, 110))).toBeUndefined()
+  expect(problemOfAll(files(100, 150, 120))).toMatch(
+    /took 370 s of the processors together, 360 s are allowed/,
   )
 })
