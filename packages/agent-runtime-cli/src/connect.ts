@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import type { Client } from '@ku0/agent-runtime'
 import { RuntimeError } from '@ku0/agent-runtime-core'
 import type { Connection } from './remote.ts'
+import type { Printer } from './screen/printer.ts'
 import type { Settings } from './settings/settings.ts'
 import { realSystem, type System } from './system.ts'
 import { shownUrl } from './store-argument.ts'
@@ -9,8 +10,8 @@ import type { TaskTypes } from './task-types.ts'
 
 /** How a command opens its store. */
 export interface ConnectOptions {
-  /** Called if the command has made its store, whose name may have been misspelt. */
-  readonly onMade?: ((store: string) => void) | undefined
+  /** Notes that the command has made its store, whose name may have been misspelt. */
+  readonly print?: Pick<Printer, 'note'> | undefined
   /** Submissions by name are checked by these. */
   readonly types?: TaskTypes | undefined
   readonly system?: System | undefined
@@ -32,7 +33,7 @@ export async function connect(settings: Settings, options: ConnectOptions = {}):
 /** The same for commands that need the store itself, whatever server the settings name. */
 export async function connectStore(
   settings: Settings,
-  { types, settings: mode, onMade = () => undefined }: Omit<ConnectOptions, 'system'> = {},
+  { types, settings: mode, print }: Omit<ConnectOptions, 'system'> = {},
 ): Promise<Client> {
   const { store, makesStore, durability, config } = settings
   const { createClient } = await import('@ku0/agent-runtime')
@@ -51,10 +52,11 @@ export async function connectStore(
   try {
     return await open(true)
   } catch (error) {
+    // `invalid_argument`: a store in memory is there only once it is made.
     const code = makesStore ? (error as { readonly code?: unknown }).code : undefined
     if (code !== 'not_found' && code !== 'store_schema' && code !== 'invalid_argument') throw error
     const client = await open(false)
-    if (code === 'not_found') onMade(shownUrl(store))
+    if (code === 'not_found') print?.note(`made the new store ${shownUrl(store)}`)
     return client
   }
 }

@@ -26,7 +26,7 @@ export const run: Run = async (call) => {
   const settings = await call.settings()
   await using client = await connect(settings, {
     types: await typesFor(settings, options.agreement),
-    onMade: (store) => print.note(`made the new store ${store}`),
+    print,
   })
   const schedule = await client.schedules.put(name, timing, type, input, {
     agreement: options.agreement,

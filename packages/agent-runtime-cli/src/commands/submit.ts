@@ -38,7 +38,7 @@ export const run: Run = async (call) => {
   const types = await typesFor(settings, options.agreement)
   await using client = await connect(settings, {
     types,
-    onMade: (store) => print.note(`made the new store ${store}`),
+    print,
   })
   const receipt = await client.submit(type, input, submitOptions(options))
   const isAwaited = options.wait === true || options.follow === true

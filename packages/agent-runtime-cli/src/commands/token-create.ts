@@ -18,7 +18,7 @@ export const run: Run = async ({ args: [name = ''], options, print, settings, sy
   const token = `ku0_${system.secret()}`
   await using connection = await connect(await settings(), {
     system,
-    onMade: (store) => print.note(`made the new store ${store}`),
+    print,
   })
   const { hash: _, ...kept } = await connection.accessTokens.put(name, {
     hash: hashToken(token),
