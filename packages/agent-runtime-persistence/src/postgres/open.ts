@@ -84,7 +84,8 @@ export async function openTables(connections: Connections, opening: Opening): Pr
     { prelude }: Connections,
     { identity, freshId, lines, acceptLoss, existing, states, at, show }: Opening,
   ): Promise<Opened> {
-    await on.run(`BEGIN; ${prelude}`)
+    // It holds the lock of all commits, whatever the server's default is: where that is serializable, it would fail beside a process that commits.
+    await on.run(`BEGIN ISOLATION LEVEL READ COMMITTED; ${prelude}`)
     const [server] = (
       await on.query(
         "SELECT current_setting('server_version_num')::bigint, current_setting('server_version'), current_setting('server_encoding')",

@@ -214,6 +214,21 @@ async function deadlocks(client: Client): Promise<number> {
   return Number((rows[0] as { deadlocks: string }).deadlocks)
 }
 
+test('D18 T15 processes open a store at the isolation serializable while another one commits', async () => {
+  const { url } = await newStage('-c default_transaction_isolation=serializable')
+  const one = await openStore(url, { config, thread: false })
+  const writing = new AbortController()
+  const write = async () => {
+    for (let n = 0; !writing.signal.aborted; n += 1) await submit(one, n)
+  }
+  const written = write()
+  for (let n = 0; n < 20; n += 1) await (await openStore(url, { config, thread: false })).close()
+  writing.abort()
+  await written
+  await one.close()
+  expect(await verifyStore(url)).toMatchObject({ ok: true, faultCount: 0 })
+})
+
 test.each(['repeatable read', 'serializable'])(
   'D18 T15 two processes work at the isolation %s, which a server may have as its default: what fails to serialize is done again',
   async (level) => {
