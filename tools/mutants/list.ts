@@ -53,6 +53,20 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/processes/looks.test.ts', 'takes the lock only'],
   },
   {
+    name: 'D02 a look on PostgreSQL asks for the turn although it finds nothing',
+    file: `${persistence}postgres/database.ts`,
+    edits: [
+      [
+        'if (this.isCalm || this.turn.isOn || this.sent.length > 0 || this.link',
+        'if (this.others > 0 || this.link',
+      ],
+    ],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/postgres/looks.proof.test.ts',
+      'begins to write only',
+    ],
+  },
+  {
     name: 'D02 a look that has the lock writes nothing of what it finds',
     file: `${persistence}engine/transaction.ts`,
     edits: [['{ ...work, returning, looks: false }', '{ ...work, returning }']],

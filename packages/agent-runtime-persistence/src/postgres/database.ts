@@ -35,6 +35,7 @@ import {
   type Head,
   type HeadRow,
   headMoved,
+  headText,
   lockHeadText,
   lossSeen,
   lostOf,
@@ -108,8 +109,11 @@ export class PostgresDatabase implements Database {
   private readonly underWay: UnderWay
   /** What this transaction writes: it is sent with the commit. */
   private writes: Statement[] = []
-  /** `assumed`: nothing was sent yet, and the store is taken to be as the last commit left it. */
-  private open: 'no' | 'assumed' | 'locked' = 'no'
+  /**
+   * `assumed`: nothing was sent yet, and the store is taken to be as the last commit left it. `reading`: all is read as of one moment, without a lock,
+   * and nothing can be written.
+   */
+  private open: 'no' | 'assumed' | 'locked' | 'reading' = 'no'
   /** It was assumed wrongly. */
   private isStale = false
   /** What this transaction was begun on. */
@@ -305,10 +309,7 @@ export class PostgresDatabase implements Database {
 
   async begin(isAwaited = false): Promise<boolean> {
     if (!(await this.connect())) return false
-    this.next = undefined
-    this.writes = []
-    this.touched = undefined
-    this.isStale = false
+    this.beginAnew()
     // What a new connection leads to is looked at under the lock.
     const mayAssume = !this.isReconnected && (this.isCalm || this.turn.isOn)
     if (mayAssume || this.sent.length > 0) {
@@ -334,7 +335,10 @@ export class PostgresDatabase implements Database {
       await turn
       const found = await answer
       if (asks) this.turn.begins(this.session, this.others)
-      await this.begun(found.slice(this.connections.beginning.length))
+      const about = found.slice(this.connections.beginning.length)
+      this.begun(about)
+      await this.assertNothingLost(about[3])
+      this.isReconnected = false
       return true
     } catch (error) {
       this.link.failed(error)
@@ -344,8 +348,16 @@ export class PostgresDatabase implements Database {
     }
   }
 
+  /** Nothing is left of the transaction before. */
+  private beginAnew(): void {
+    this.next = undefined
+    this.writes = []
+    this.touched = undefined
+    this.isStale = false
+  }
+
   /** The head as a transaction begins, and what others have changed since the last. */
-  private async begun([heads, told, journal, seen]: readonly Found[]): Promise<void> {
+  private begun([heads, told, journal]: readonly Found[]): void {
     const [at, ...times] = told?.rows[0] ?? []
     this.clock.tell(at as number)
     this.due.take(times)
@@ -353,13 +365,37 @@ export class PostgresDatabase implements Database {
     assertKnown({ version: schema, oldest }, schemaVersion, this.info.location)
     this.schema = schema
     this.head = { version, number, hash, untold }
-    await this.assertNothingLost(seen)
     if (!this.isReconnected) this.touched = touchedTasks(journal?.rows ?? [], this.last, this.head)
-    this.isReconnected = false
   }
 
-  /** A look asks for the turn, as a write does. */
-  beginReading(): boolean {
+  /**
+   * Reads without the turn and without the lock, which a process that is alone, or has its turn, does not wait for anyway. On a new connection, and
+   * where a commit is missing, what follows needs the lock.
+   */
+  async beginReading(): Promise<boolean> {
+    if (this.isCalm || this.turn.isOn || this.sent.length > 0 || this.link.isLost || this.isReconnected)
+      return false
+    this.beginAnew()
+    this.turn.end(this.session)
+    this.open = 'reading'
+    const settings = this.connections.beginning.slice(1)
+    try {
+      const found = await this.session.batch([
+        statement('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'),
+        ...settings,
+        { text: headText, values: [] },
+        { text: clockAndTimesText, values: [] },
+        { text: touchedText, values: [parameter(this.last.number)] },
+      ])
+      this.begun(found.slice(settings.length + 1))
+      if (lostOf(this.head, this.last, undefined) === undefined) return true
+    } catch (error) {
+      this.link.failed(error)
+      await this.rollback()
+      if (!isPassing(error)) throw error
+      return false
+    }
+    await this.rollback()
     return false
   }
 
@@ -405,7 +441,7 @@ export class PostgresDatabase implements Database {
     const isForeign = this.head.version !== this.last.version
     this.underWay.last = this.head
     if (isForeign) this.heardOfOthers()
-    else if (this.open === 'locked') this.competition.sawNone()
+    else if (this.open !== 'assumed') this.competition.sawNone()
     return isForeign
   }
 
@@ -446,7 +482,8 @@ export class PostgresDatabase implements Database {
   private ask<T>(read: () => T): Promise<T> {
     const { open, session } = this
     const { asking } = this.questions
-    const isPlain = open === 'locked' || (open === 'assumed' && this.connections.place.hasSessions)
+    const isOfOneState = open === 'locked' || open === 'reading'
+    const isPlain = isOfOneState || (open === 'assumed' && this.connections.place.hasSessions)
     return isPlain ? asking.answer(session, read) : this.reader.inOneState(session, asking, read)
   }
 
@@ -565,7 +602,10 @@ export class PostgresDatabase implements Database {
     underWay.isBroken = false
     if (this.link.isLost || (open === 'no' && !isBroken)) return
     try {
-      if (open === 'locked' || isBroken) {
+      if (open === 'reading') {
+        // What comes next on the connection waits for it.
+        session.run('ROLLBACK').catch(() => undefined)
+      } else if (open === 'locked' || isBroken) {
         await session.run(this.connections.rollback)
         this.turn.forget()
       } else {

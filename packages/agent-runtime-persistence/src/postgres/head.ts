@@ -14,8 +14,11 @@ export interface Head {
   readonly untold: number
 }
 
-/** The lock, and what stands there: see {@link HeadRow}. */
-export const lockHeadText = 'SELECT schema, version, number, hash, untold, oldest FROM head FOR UPDATE'
+/** What stands there: see {@link HeadRow}. */
+export const headText = 'SELECT schema, version, number, hash, untold, oldest FROM head'
+
+/** The same with the lock. */
+export const lockHeadText = `${headText} FOR UPDATE`
 
 export type HeadRow = readonly [
   schema: number,
