@@ -1,9 +1,9 @@
 import { StoreError, type StoreInfo, type Write } from '@ku0/agent-runtime-core'
 import {
   type Answer,
-  deliver,
   type Line,
   type Message,
+  runNow,
   type StoreEngine,
   type Turn,
 } from '@ku0/agent-runtime-persistence/testing'
@@ -45,7 +45,7 @@ export function noTrouble(): Trouble {
 /** What a line needs of its process and of the simulation. */
 export interface LineParts {
   readonly process: Audited
-  readonly engine: StoreEngine
+  readonly store: StoreEngine
   /** The process's event loop, and that of its store's thread. */
   readonly main: Loop
   readonly thread: Loop
@@ -80,7 +80,7 @@ export class SimulatedLine implements Line {
 
   constructor(parts: LineParts, receive: (turn: Turn) => void) {
     this.#parts = parts
-    this.info = parts.engine.info
+    this.info = parts.store.engine.info
     this.#receive = receive
     this.#arm(100)
   }
@@ -125,42 +125,49 @@ export class SimulatedLine implements Line {
 
   /** The process ends in order: what was sent is done, then the files are let go. */
   end(): Promise<void> {
-    const { engine, audit, process } = this.#parts
+    const { store, audit, process } = this.#parts
+    const { engine } = store
     this.#ended = true
     this.#armed?.cancel()
     if (!process.isDead) {
       this.#parts.unlock()
-      for (const message of this.#inbox.splice(0)) deliver(engine, message)
+      for (const message of this.#inbox.splice(0)) this.#deliver(message)
       audit.placement.ends(process)
       audit.before()
-      const turn = engine.finish()
+      const turn = runNow(engine.finish())
       audit.after(process, this.#answeredBy(turn))
       this.#receive(turn)
-      engine.close()
+      runNow(engine.close())
       audit.before()
     }
     return Promise.resolve()
   }
 
   #arrive(): void {
-    const { engine, audit, process, plant } = this.#parts
+    const { store, audit, process, plant } = this.#parts
     if (this.#ended || process.isDead) return
     for (const message of this.#inbox.splice(0)) {
       audit.placement.arrives(process, message)
-      deliver(engine, message)
+      this.#deliver(message)
     }
-    const reads = engine.takeReads()
+    const reads = store.engine.takeReads()
     if (reads.answers.length > 0) this.#tell(plant?.tell?.(reads) ?? reads)
     this.#turn()
   }
 
+  #deliver(message: Message): void {
+    const asked = this.#parts.store.engine.receive(message)
+    if (asked !== undefined) runNow(asked)
+  }
+
   #turn(): void {
-    const { engine, audit, process, findings, plant } = this.#parts
+    const { store, audit, process, findings, plant } = this.#parts
+    const { engine } = store
     this.#turnDue = false
     if (this.#ended || process.isDead) return
     audit.before()
     plant?.beforeTurn?.(process)
-    const turn = engine.take()
+    const turn = runNow(engine.take())
     plant?.afterTurn?.(process, turn)
     const isCommit = audit.after(process, this.#answeredBy(turn))
     if (isCommit && this.#crashes('after a commit')) return

@@ -2,7 +2,13 @@ import { createHash, hash } from 'node:crypto'
 import { createRuntime, type Runtime } from '@ku0/agent-runtime'
 import type { Environment, ExecutionConfig, ExecutionConfigInput } from '@ku0/agent-runtime-core'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
-import { chainDigest, StoreEngine, StoreFront } from '@ku0/agent-runtime-persistence/testing'
+import {
+  chainDigest,
+  die,
+  openStoreEngine,
+  type StoreEngine,
+  StoreFront,
+} from '@ku0/agent-runtime-persistence/testing'
 import type { TaskContext } from '@ku0/agent-runtime'
 import type { Audit } from './audit.ts'
 import type { Audited } from './audited.ts'
@@ -57,7 +63,7 @@ export class SimulatedProcess implements Audited {
   readonly workerIds: readonly string[]
   readonly version: CodeVersion
   readonly line: SimulatedLine
-  readonly engine: StoreEngine
+  readonly store: StoreEngine
   runtime: Runtime | undefined
   isDead = false
   /** It was told to stop, and ends by itself. */
@@ -91,7 +97,7 @@ export class SimulatedProcess implements Audited {
     this.#work = new Loop(clock, machine.stirred)
     audit.leases.knows(this)
     const time = { now: () => this.wall(), monotonic: () => clock.elapsed }
-    this.engine = StoreEngine.open({
+    this.store = openStoreEngine({
       path: machine.path,
       config: configOf(machine.given, plant),
       durability: 'normal',
@@ -105,7 +111,7 @@ export class SimulatedProcess implements Audited {
     this.line = new SimulatedLine(
       {
         process: this,
-        engine: this.engine,
+        store: this.store,
         main: this.main,
         thread: this.thread,
         audit,
@@ -159,7 +165,7 @@ export class SimulatedProcess implements Audited {
     this.#machine.findings.note(this.name, `dies ${why}`)
     this.#machine.findings.count('crashes')
     this.#endLoops()
-    this.engine.die()
+    die(this.store)
   }
 
   /** As by SIGSTOP. */

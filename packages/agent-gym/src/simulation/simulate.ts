@@ -6,7 +6,13 @@ import { type ExecutionStore, type Read } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { takeSnapshot, violationsIn } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment, SeededRandom } from '@ku0/agent-runtime-core/testing'
-import { chainDigest, StoreEngine } from '@ku0/agent-runtime-persistence/testing'
+import {
+  chainDigest,
+  die,
+  openStoreEngine,
+  runNow,
+  type StoreEngine,
+} from '@ku0/agent-runtime-persistence/testing'
 import Database from 'better-sqlite3'
 import { Audit } from './audit.ts'
 import { Clients } from './clients.ts'
@@ -371,12 +377,13 @@ class Life {
   /** SQLite itself says so, in the middle of a transaction, to whoever is up. */
   #fillDisk(ms: number): void {
     const filled = this.#processes.filter(({ isDead }) => !isDead)
-    for (const { engine } of filled) {
-      const pages = engine.connection.pragma('page_count', { simple: true }) as number
-      engine.connection.pragma(`max_page_count = ${pages}`)
+    for (const { store } of filled) {
+      const { connection } = store.database
+      const pages = connection.pragma('page_count', { simple: true }) as number
+      connection.pragma(`max_page_count = ${pages}`)
     }
     this.#clock.after(ms, () => {
-      for (const { engine, isDead } of filled) if (!isDead) makeRoom(engine)
+      for (const { store, isDead } of filled) if (!isDead) makeRoom(store)
     })
   }
 
@@ -389,7 +396,7 @@ class Life {
     this.#releaseLock()
     for (const process of this.#processes) {
       if (process.isDead) continue
-      makeRoom(process.engine)
+      makeRoom(process.store)
       process.skew = 0
       Object.assign(process.line.trouble, noTrouble())
       while (process.main.isStopped || process.thread.isStopped) process.goOn()
@@ -469,11 +476,12 @@ class Life {
   async #finalLook(): Promise<void> {
     const { audit, config, path } = this.#machine
     audit.end()
-    const engine = openAuditor(path, config, `${this.#seed} at the end`)
+    const auditor = openAuditor(path, config, `${this.#seed} at the end`)
     try {
       const read: ExecutionStore['read'] = (query) => {
-        engine.read(1, query as Read)
-        const [answer] = engine.takeReads().answers
+        const asked = auditor.engine.receive({ to: 'read', call: 1, query: query as Read })
+        if (asked !== undefined) runNow(asked)
+        const [answer] = auditor.engine.takeReads().answers
         if (answer === undefined || 'error' in answer)
           return Promise.reject(answer?.error ?? new Error('no answer'))
         return Promise.resolve(answer.value as never)
@@ -484,7 +492,7 @@ class Life {
     } catch (error) {
       this.#findings.violated('at the end', (error as Error).message)
     } finally {
-      engine.die()
+      die(auditor)
     }
   }
 
@@ -496,13 +504,13 @@ class Life {
   }
 }
 
-function makeRoom(engine: StoreEngine): void {
-  engine.connection.pragma('max_page_count = 1073741823')
+function makeRoom({ database }: StoreEngine): void {
+  database.connection.pragma('max_page_count = 1073741823')
 }
 
 function openAuditor(path: string, config: Machine['config'], seed: string): StoreEngine {
   const random = new SeededRandom(seed)
-  return StoreEngine.open({
+  return openStoreEngine({
     path,
     config,
     durability: 'normal',
@@ -523,7 +531,7 @@ function openAuditor(path: string, config: Machine['config'], seed: string): Sto
 /** The file is there before the first process, so that the audit can be, too. It is made once: all of them begin alike. */
 function makeStore(path: string, config: Machine['config']): void {
   if (fresh === undefined) {
-    openAuditor(path, config, 'at the beginning').close()
+    runNow(openAuditor(path, config, 'at the beginning').engine.close())
     fresh = readFileSync(path)
   } else writeFileSync(path, fresh)
 }

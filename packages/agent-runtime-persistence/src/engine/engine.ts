@@ -1,4 +1,4 @@
-import { StoreError, type Interest, type Read, type StoreInfo, type Write } from '@ku0/agent-runtime-core'
+import { StoreError, type Read, type StoreInfo, type Write } from '@ku0/agent-runtime-core'
 import type { Surroundings } from '@ku0/agent-runtime-core/transition'
 import { Cache } from './cache.ts'
 import type { Call } from './call.ts'
@@ -8,6 +8,7 @@ import type { Credit, Flushed } from './flush.ts'
 import { HeldLeases } from './held-leases.ts'
 import { InForce } from './in-force.ts'
 import { LineAnswers, type LineCall } from './line-answers.ts'
+import type { Message } from './message.ts'
 import { OwnWorkers } from './own-workers.ts'
 import { Publisher } from './publisher.ts'
 import { ReadAhead } from './read-ahead.ts'
@@ -88,8 +89,30 @@ export class Engine {
     return this.db.info
   }
 
+  /** Takes in what the front says. Returns the work, if the database has to be asked for it; a read may go on beside a turn. */
+  receive(message: Message): Steps<void> | undefined {
+    switch (message.to) {
+      case 'write':
+        this.write(message.call, message.operation, message.from)
+        return undefined
+      case 'read':
+        return this.read(message.call, message.query)
+      case 'demand':
+        this.setDemand(message.workerId, message.credit, message.given)
+        return undefined
+      case 'interest':
+        return this.publisher.follow(message.interest)
+      case 'absent':
+        this.setAbsent(message.workerIds)
+        return undefined
+      case 'held':
+        this.tellHeld(message.call, message.workerIds)
+        return undefined
+    }
+  }
+
   /** `from`: which call of a line it is. */
-  write(call: number, operation: Write, from?: LineCall): void {
+  private write(call: number, operation: Write, from?: LineCall): void {
     if (this.refuses(call)) return
     // One that comes back under its name starts to count anew.
     if (operation.kind === 'removeWorkers') {
@@ -103,7 +126,7 @@ export class Engine {
     this.calls.push({ call, operation, from, foundBusyAt })
   }
 
-  *read(call: number, query: Read): Steps<void> {
+  private *read(call: number, query: Read): Steps<void> {
     if (this.refuses(call)) return
     const { staleWrites, commits, repeatedFlushes } = this
     try {
@@ -117,25 +140,21 @@ export class Engine {
   }
 
   /** `given`: how many the worker has received, said when its line has come back. */
-  setDemand(workerId: string, credit: number, given?: number): void {
+  private setDemand(workerId: string, credit: number, given?: number): void {
     this.demand.set(workerId, { credit, given: given ?? this.demand.get(workerId)?.given ?? 0 })
     this.claimable = true
   }
 
   /** The line of these workers is silent: until their demand is stated again they are given nothing, and their leases are not renewed. */
-  setAbsent(workerIds: readonly string[]): void {
+  private setAbsent(workerIds: readonly string[]): void {
     for (const workerId of workerIds) this.demand.delete(workerId)
   }
 
   /** Tells which live leases workers have, after the next commit. */
-  tellHeld(call: number, workerIds: readonly string[]): void {
+  private tellHeld(call: number, workerIds: readonly string[]): void {
     if (this.refuses(call)) return
     this.heldAsks.push({ call, workerIds: new Set(workerIds) })
     this.claimable = true
-  }
-
-  setInterest(interest: Interest): Steps<void> {
-    return this.publisher.follow(interest)
   }
 
   /** Somebody else has written: the next turn looks at once. */

@@ -2,7 +2,7 @@ import { MAX_ARMED_MS, type Environment, type StoreInfo, type Timer } from '@ku0
 import type { Engine } from '../engine/engine.ts'
 import { runAsync } from '../engine/steps.ts'
 import type { Turn } from '../engine/turn.ts'
-import type { Message } from './message.ts'
+import type { Message } from '../engine/message.ts'
 
 /** Who hears what an engine has to say. */
 interface Hearer {
@@ -18,7 +18,7 @@ export class AsyncLine {
   private readonly hearer: Hearer
   private readonly environment: Environment
   /** What came in during a turn waits for the next, so that it is heard in its order. */
-  private readonly inbox: Exclude<Message, { readonly to: 'read' }>[] = []
+  private readonly inbox: Message[] = []
   private timer: Timer | undefined
   private armedFor = Number.POSITIVE_INFINITY
   private running: Promise<void> | undefined
@@ -87,8 +87,9 @@ export class AsyncLine {
     }
   }
 
-  private async read({ call, query }: Message & { readonly to: 'read' }): Promise<void> {
-    await runAsync(this.engine.read(call, query))
+  private async read(message: Message): Promise<void> {
+    const asked = this.engine.receive(message)
+    if (asked !== undefined) await runAsync(asked)
     this.hearer.receive(this.engine.takeReads())
   }
 
@@ -129,23 +130,10 @@ export class AsyncLine {
   }
 
   private async deliver(): Promise<void> {
-    for (let it = this.inbox.shift(); it !== undefined; it = this.inbox.shift())
-      switch (it.to) {
-        case 'write':
-          this.engine.write(it.call, it.operation, it.from)
-          break
-        case 'demand':
-          this.engine.setDemand(it.workerId, it.credit, it.given)
-          break
-        case 'absent':
-          this.engine.setAbsent(it.workerIds)
-          break
-        case 'held':
-          this.engine.tellHeld(it.call, it.workerIds)
-          break
-        case 'interest':
-          await runAsync(this.engine.setInterest(it.interest))
-      }
+    for (let it = this.inbox.shift(); it !== undefined; it = this.inbox.shift()) {
+      const asked = this.engine.receive(it)
+      if (asked !== undefined) await runAsync(asked)
+    }
   }
 
   private async finish(): Promise<void> {

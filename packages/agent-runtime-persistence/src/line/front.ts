@@ -15,7 +15,7 @@ import {
 import type { HeldLease } from '../engine/engine.ts'
 import type { LineCall } from '../engine/line-answers.ts'
 import type { Turn } from '../engine/turn.ts'
-import type { Message } from './message.ts'
+import type { Message } from '../engine/message.ts'
 
 /** The way to an engine, wherever it runs. */
 export interface Line {

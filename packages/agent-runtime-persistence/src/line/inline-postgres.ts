@@ -2,7 +2,7 @@ import type { StoreInfo } from '@ku0/agent-runtime-core'
 import { openPostgresLine, type PostgresStoreOptions } from '../postgres/store.ts'
 import type { AsyncLine } from './async-line.ts'
 import { StoreFront, type Line } from './front.ts'
-import type { Message } from './message.ts'
+import type { Message } from '../engine/message.ts'
 import { SleepWatch } from './sleep-watch.ts'
 
 /** A store on PostgreSQL in the thread of its callers: it waits for the server without holding the thread up. */

@@ -1,7 +1,9 @@
 import { MAX_ARMED_MS, type Environment, type Timer } from '@ku0/agent-runtime-core'
-import { StoreEngine, type EngineOptions } from '../sqlite/store-engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { Message } from '../engine/message.ts'
+import { runNow } from '../engine/steps.ts'
+import { openStoreEngine, type EngineOptions } from '../sqlite/store-engine.ts'
 import { StoreFront, type Line } from './front.ts'
-import { deliver, type Message } from './message.ts'
 import { SleepWatch } from './sleep-watch.ts'
 
 /**
@@ -9,13 +11,13 @@ import { SleepWatch } from './sleep-watch.ts'
  * environment, so on virtual time it is deterministic. The price: an fsync, or another process's lock, blocks the loop.
  */
 export function openInlineStore(options: Omit<EngineOptions, 'stalledMs'>): StoreFront {
-  const engine = StoreEngine.open({ ...options, stalledMs: () => 0 })
+  const { engine } = openStoreEngine({ ...options, stalledMs: () => 0 })
   const front = new StoreFront()
   return front.connect(new InlineLine(engine, front, options))
 }
 
 class InlineLine implements Line {
-  private readonly engine: StoreEngine
+  private readonly engine: Engine
   private readonly front: StoreFront
   private readonly environment: Environment
   private readonly sleep: SleepWatch
@@ -24,7 +26,7 @@ class InlineLine implements Line {
   private scheduled = false
   private ended = false
 
-  constructor(engine: StoreEngine, front: StoreFront, { environment }: Pick<EngineOptions, 'environment'>) {
+  constructor(engine: Engine, front: StoreFront, { environment }: Pick<EngineOptions, 'environment'>) {
     this.engine = engine
     this.front = front
     this.environment = environment
@@ -38,7 +40,8 @@ class InlineLine implements Line {
   }
 
   send(message: Message): void {
-    deliver(this.engine, message)
+    const asked = this.engine.receive(message)
+    if (asked !== undefined) runNow(asked)
     this.schedule()
   }
 
@@ -53,10 +56,10 @@ class InlineLine implements Line {
   }
 
   async end(): Promise<void> {
-    this.front.receive(this.engine.finish())
+    this.front.receive(runNow(this.engine.finish()))
     this.ended = true
     this.timer?.cancel()
-    this.engine.close()
+    runNow(this.engine.close())
   }
 
   private look(): number {
@@ -75,7 +78,7 @@ class InlineLine implements Line {
   private turn(): void {
     this.scheduled = false
     if (this.ended) return
-    this.front.receive(this.engine.take())
+    this.front.receive(runNow(this.engine.take()))
     this.arm()
   }
 

@@ -1,4 +1,4 @@
-import type { Message } from './message.ts'
+import type { Message } from '../engine/message.ts'
 
 /** So many calls cross without waiting for more: the store works on them while the process goes on. */
 const fullMessage = 256

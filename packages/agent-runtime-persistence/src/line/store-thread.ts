@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { StoreError, type Environment, type StoreInfo, type Timer } from '@ku0/agent-runtime-core'
 import { StoreFront, type Line } from './front.ts'
 import { CommitWatch } from './commit-watch.ts'
-import type { Message } from './message.ts'
+import type { Message } from '../engine/message.ts'
 import { Outbox } from './outbox.ts'
 import {
   beatWord,

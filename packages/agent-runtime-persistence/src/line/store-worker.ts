@@ -1,9 +1,9 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
+import { runNow } from '../engine/steps.ts'
 import type { Turn } from '../engine/turn.ts'
-import { StoreEngine } from '../sqlite/store-engine.ts'
+import { openStoreEngine, type StoreEngine } from '../sqlite/store-engine.ts'
 import { chainDigest, systemEnvironment } from '../system.ts'
 import { isPostgresUrl } from '../postgres/url.ts'
-import { deliver } from './message.ts'
 import { messagesIn } from './outbox.ts'
 import { watchStalls } from './stall-watch.ts'
 import {
@@ -31,23 +31,24 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   const environment = systemEnvironment()
   const signal = new Int32Array(start.signal)
   const say = (message: FromThread) => port.postMessage(message)
+  const pace = new HintPace()
+  const stalledMs = watchStalls(signal, environment.clock)
+
+  let store: StoreEngine
+  try {
+    store = openStoreEngine({ ...start, environment, chain: chainDigest, stalledMs })
+  } catch (error) {
+    say({ kind: 'refused', error: recordOf(error) })
+    return
+  }
+  const { engine, database } = store
+  say({ kind: 'opened', info: engine.info })
   const tell = (said: Turn): boolean => {
     Atomics.store(signal, restWord, engine.rests ? 1 : 0)
     const turn = pack(said)
     if (turn !== undefined) say({ kind: 'turn', turn })
     return turn !== undefined
   }
-  const pace = new HintPace()
-  const stalledMs = watchStalls(signal, environment.clock)
-
-  let engine: StoreEngine
-  try {
-    engine = StoreEngine.open({ ...start, environment, chain: chainDigest, stalledMs })
-  } catch (error) {
-    say({ kind: 'refused', error: recordOf(error) })
-    return
-  }
-  say({ kind: 'opened', info: engine.info })
 
   // The leases of dead processes end in the first turn: by then the process should have said what it wants to hear.
   Atomics.wait(signal, wakeWord, 0, firstWordMs)
@@ -56,25 +57,29 @@ function runStore(port: MessagePort, start: ThreadStart): void {
     for (let got = receiveMessageOnPort(port); got !== undefined; got = receiveMessageOnPort(port)) {
       const text = got.message as string
       if (text === endMessage) open = false
-      else for (const message of messagesIn(text)) deliver(engine, message)
+      else
+        for (const message of messagesIn(text)) {
+          const asked = engine.receive(message)
+          if (asked !== undefined) runNow(asked)
+        }
       tell(engine.takeReads())
     }
     if (!open) {
-      tell(engine.finish())
+      tell(runNow(engine.finish()))
       break
     }
     const mono = environment.clock.monotonic()
-    if (Atomics.exchange(signal, hintWord, 0) === 1 && engine.hasForeignCommit) pace.hear(mono)
-    engine.hears(Atomics.load(signal, heardWord) === 1)
+    if (Atomics.exchange(signal, hintWord, 0) === 1 && database.mayHaveForeignCommit) pace.hear(mono)
+    database.isHeard = Atomics.load(signal, heardWord) === 1
     const looks = pace.takes(mono)
     if (looks) engine.hint()
-    const said = tell(engine.take())
+    const said = tell(runNow(engine.take()))
     if (looks) pace.looked(environment.clock.monotonic(), said)
-    Atomics.store(signal, othersWord, engine.others)
+    Atomics.store(signal, othersWord, database.others)
     const rest = Math.min(engine.restMs(), pace.at - environment.clock.monotonic())
     if (rest > 0) Atomics.wait(signal, wakeWord, seen, rest)
   }
-  engine.close()
+  runNow(engine.close())
   say({ kind: 'closed' })
   port.close()
 }

@@ -9,7 +9,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Turn } from '../engine/turn.ts'
 import type { Line, StoreFront } from '../line/front.ts'
-import type { Message } from '../line/message.ts'
+import type { Message } from '../engine/message.ts'
 import { SleepWatch } from '../line/sleep-watch.ts'
 import { revived, unpacked } from '../line/thread-messages.ts'
 import { Calls, type Sized, sized } from './calls.ts'

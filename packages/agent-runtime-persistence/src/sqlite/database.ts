@@ -34,6 +34,12 @@ export interface SqliteParts {
   readonly now: () => Instant
 }
 
+/** A connection to the database, as far as a simulation needs it. */
+export interface Connection {
+  exec(sql: string): unknown
+  pragma(source: string, options?: { readonly simple?: boolean }): unknown
+}
+
 /** The engine's database on SQLite: one connection, one thread; every answer is there at once. */
 export class SqliteDatabase implements Database {
   readonly info: StoreInfo
@@ -41,8 +47,9 @@ export class SqliteDatabase implements Database {
   readonly fenceFloor: number
   readonly now: () => Instant
   readonly pollMs = 10
-  /** Whether the commits of others are reported. */
+  /** Whether the commits of others are reported, so that an idle process may look for them less often. */
   isHeard = false
+  /** Other processes that have the store open, as of the last look. */
   others = 0
   gone: readonly number[] = []
   private readonly opened: OpenedDatabase
@@ -143,6 +150,15 @@ export class SqliteDatabase implements Database {
   /** Whether another process has committed since this one has read last. */
   get hasForeignCommit(): boolean {
     return this.tables.load.dataVersion() !== this.seenVersion
+  }
+
+  /** The same, or that cannot be had: the look that follows meets the same, where it is dealt with. */
+  get mayHaveForeignCommit(): boolean {
+    try {
+      return this.hasForeignCommit
+    } catch {
+      return true
+    }
   }
 
   /** Also: is the file still the one that was opened, and who has died or come? */
@@ -376,8 +392,14 @@ export class SqliteDatabase implements Database {
     this.processes.close()
   }
 
+  /** The connection: a simulation sets limits on it that elsewhere a disk sets by itself. Nothing else should want it. */
+  get connection(): Connection {
+    return this.opened.db
+  }
+
   /** Lets go of the files as the death of this process would: the lock that proved its life can be had. */
   die(): void {
+    if (!this.opened.db.open) return
     this.opened.db.close()
     this.anchor?.close()
     this.processes.die()

@@ -1,17 +1,7 @@
-import {
-  createIdCodec,
-  StoreError,
-  type Interest,
-  type Read,
-  type StoreInfo,
-  type Write,
-} from '@ku0/agent-runtime-core'
+import { createIdCodec, StoreError, type StoreInfo } from '@ku0/agent-runtime-core'
 import { dataLossError, findDataLoss, type FoundLoss, recordLoss } from '../care/data-loss.ts'
 import { Engine } from '../engine/engine.ts'
 import type { EngineSetting } from '../engine/engine-setting.ts'
-import type { LineCall } from '../engine/line-answers.ts'
-import { runNow } from '../engine/steps.ts'
-import type { Turn } from '../engine/turn.ts'
 import { AnchorFile, bootWord } from './anchor.ts'
 import { openLeaseClock } from './clock.ts'
 import { SqliteDatabase } from './database.ts'
@@ -36,189 +26,84 @@ export interface EngineOptions extends EngineSetting {
   readonly lines?: boolean
 }
 
-/** A connection to the database, as far as a simulation needs it. */
-export interface Connection {
-  exec(sql: string): unknown
-  pragma(source: string, options?: { readonly simple?: boolean }): unknown
+/** The engine of a store on SQLite, and its database: whatever an engine asks of it is answered at once. */
+export interface StoreEngine {
+  readonly engine: Engine
+  readonly database: SqliteDatabase
 }
 
-/** The engine of a store on SQLite: whatever is asked of it is done when the call returns. */
-export class StoreEngine {
-  private readonly engine: Engine
-  private readonly database: SqliteDatabase
-  private readonly opened: OpenedDatabase
-  private isOver = false
-
-  /** Opens the database, registers this process. Throws a StoreError; nothing is left open then. */
-  static open(options: EngineOptions): StoreEngine {
-    let loss: FoundLoss | undefined
-    const opened = openDatabase(options.path, options.durability, {
-      inspect: (path) => {
-        loss = bearableLoss(path, options)
-      },
-      existing: options.existing === true,
-    })
-    const letGo: (() => void)[] = []
-    try {
-      return new StoreEngine(options, opened, loss, letGo)
-    } catch (error) {
-      opened.db.close()
-      for (const release of letGo) release()
-      throw storeErrorOf(error, opened.path)
-    }
+/** Opens the database, registers this process. Throws a StoreError; nothing is left open then. */
+export function openStoreEngine(options: EngineOptions): StoreEngine {
+  let loss: FoundLoss | undefined
+  const opened = openDatabase(options.path, options.durability, {
+    inspect: (path) => {
+      loss = bearableLoss(path, options)
+    },
+    existing: options.existing === true,
+  })
+  const letGo: (() => void)[] = []
+  try {
+    return begin(options, opened, loss, letGo)
+  } catch (error) {
+    opened.db.close()
+    for (const release of letGo) release()
+    throw storeErrorOf(error, opened.path)
   }
+}
 
-  /** `letGo` receives what the caller releases, in order, if this throws. */
-  private constructor(
-    options: EngineOptions,
-    opened: OpenedDatabase,
-    found: FoundLoss | undefined,
-    letGo: (() => void)[],
-  ) {
-    this.opened = opened
-    const { db, path, durability } = opened
-    const { chain, config, environment } = options
-    const { storeId, past, now, processes } = enterInTurn(opened, options, found)
-    letGo.push(() => processes.die())
-    const loss = found?.loss
-    if (loss !== undefined) beginLogAnew(db)
-    const info: StoreInfo = {
-      kind: opened.memory ? 'memory' : 'sqlite',
-      location: path,
-      storeId,
-      processId: options.identity.processId,
-      durability,
-      schemaVersion,
-      versions: {
-        sqlite: db.prepare('SELECT sqlite_version()').pluck().get() as string,
-        node: process.versions.node,
-      },
-      ...(loss === undefined ? {} : { acceptedLoss: loss }),
-    }
-    this.database = new SqliteDatabase({
-      opened,
-      info,
-      ids: createIdCodec(storeId, past),
-      fenceFloor: past.at(-1)?.fenceFloor ?? 0,
-      config,
-      hashes: { chain, sha256Hex: (text) => environment.digest.sha256Hex(text) },
-      processes,
-      now,
-    })
-    this.engine = new Engine(this.database, options)
-    if (durability !== 'memory') {
-      const boot = bootWord(options.identity.bootId)
-      const anchor = new AnchorFile(path, { storeId, durability, boot }, loss !== undefined)
-      letGo.push(() => anchor.close())
-      this.database.fasten(anchor)
-    }
-  }
+/**
+ * Closes the files without writing anything, as the death of its process would: the lock that proved its life can be had, and its leases
+ * are as they were. For simulations, where one process plays many.
+ */
+export function die({ engine, database }: StoreEngine): void {
+  engine.abandon()
+  database.die()
+}
 
-  get info(): StoreInfo {
-    return this.engine.info
+/** `letGo` receives what the caller releases, in order, if this throws. */
+function begin(
+  options: EngineOptions,
+  opened: OpenedDatabase,
+  found: FoundLoss | undefined,
+  letGo: (() => void)[],
+): StoreEngine {
+  const { db, path, durability } = opened
+  const { chain, config, environment } = options
+  const { storeId, past, now, processes } = enterInTurn(opened, options, found)
+  letGo.push(() => processes.die())
+  const loss = found?.loss
+  if (loss !== undefined) beginLogAnew(db)
+  const info: StoreInfo = {
+    kind: opened.memory ? 'memory' : 'sqlite',
+    location: path,
+    storeId,
+    processId: options.identity.processId,
+    durability,
+    schemaVersion,
+    versions: {
+      sqlite: db.prepare('SELECT sqlite_version()').pluck().get() as string,
+      node: process.versions.node,
+    },
+    ...(loss === undefined ? {} : { acceptedLoss: loss }),
   }
-
-  write(call: number, operation: Write, from?: LineCall): void {
-    this.engine.write(call, operation, from)
+  const database = new SqliteDatabase({
+    opened,
+    info,
+    ids: createIdCodec(storeId, past),
+    fenceFloor: past.at(-1)?.fenceFloor ?? 0,
+    config,
+    hashes: { chain, sha256Hex: (text) => environment.digest.sha256Hex(text) },
+    processes,
+    now,
+  })
+  const engine = new Engine(database, options)
+  if (durability !== 'memory') {
+    const boot = bootWord(options.identity.bootId)
+    const anchor = new AnchorFile(path, { storeId, durability, boot }, loss !== undefined)
+    letGo.push(() => anchor.close())
+    database.fasten(anchor)
   }
-
-  read(call: number, query: Read): void {
-    runNow(this.engine.read(call, query))
-  }
-
-  setDemand(workerId: string, credit: number, given?: number): void {
-    this.engine.setDemand(workerId, credit, given)
-  }
-
-  /** See {@link Engine.setAbsent}. */
-  setAbsent(workerIds: readonly string[]): void {
-    this.engine.setAbsent(workerIds)
-  }
-
-  /** See {@link Engine.tellHeld}. */
-  tellHeld(call: number, workerIds: readonly string[]): void {
-    this.engine.tellHeld(call, workerIds)
-  }
-
-  setInterest(interest: Interest): void {
-    runNow(this.engine.setInterest(interest))
-  }
-
-  /** Other processes that have the store open, as of the last look. */
-  get others(): number {
-    return this.database.others
-  }
-
-  /** Whether it is worth a look: another process has committed since this one has read last, or that cannot be had. */
-  get hasForeignCommit(): boolean {
-    try {
-      return this.database.hasForeignCommit
-    } catch {
-      // The look that follows meets the same, where it is dealt with.
-      return true
-    }
-  }
-
-  /** See {@link Engine.rests}. */
-  get rests(): boolean {
-    return this.engine.rests
-  }
-
-  /** Whether commits of other processes are reported, so that an idle process may look for them less often. */
-  hears(isHeard: boolean): void {
-    this.database.isHeard = isHeard
-  }
-
-  /** See {@link Engine.hint}. */
-  hint(): void {
-    this.engine.hint()
-  }
-
-  /** Whether calls wait for a flush that may begin now. */
-  get ready(): boolean {
-    return this.engine.ready
-  }
-
-  /** See {@link Engine.take}. */
-  take(): Turn {
-    return runNow(this.engine.take())
-  }
-
-  /** See {@link Engine.takeReads}. */
-  takeReads(): Turn {
-    return this.engine.takeReads()
-  }
-
-  /** See {@link Engine.finish}. */
-  finish(): Turn {
-    return runNow(this.engine.finish())
-  }
-
-  /** How long it may rest, in ms, when nothing comes in. */
-  restMs(): number {
-    return this.engine.restMs()
-  }
-
-  close(): void {
-    this.isOver = true
-    runNow(this.engine.close())
-  }
-
-  /**
-   * Closes the files without writing anything, as the death of its process would: the lock that proved its life can be had, and its leases
-   * are as they were. For simulations, where one process plays many.
-   */
-  die(): void {
-    if (this.isOver) return
-    this.isOver = true
-    this.engine.abandon()
-    this.database.die()
-  }
-
-  /** The connection: a simulation sets limits on it that elsewhere a disk sets by itself. Nothing else should want it. */
-  get connection(): Connection {
-    return this.opened.db
-  }
+  return { engine, database }
 }
 
 /** What a store may open without: nothing, unless that was accepted, now or by a durability that does not outlast a power loss. */

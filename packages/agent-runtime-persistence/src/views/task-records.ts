@@ -3,12 +3,15 @@ import {
   lanes,
   type EventData,
   type ExecutionLease,
+  type FailureKind,
   type Lane,
   type ProfileTerms,
   type Reads,
+  type RejectionReason,
   type TaskFilter,
   type TaskRecord,
   usageOf,
+  type WaitReason,
 } from '@ku0/agent-runtime-core'
 import { CALLER, type LeaseRow, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import type { RowOf } from '../sqlite/columns.ts'
@@ -110,7 +113,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
           ...base,
           state: 'waiting',
           startedAt: started,
-          waitingFor: row.waitReason as never,
+          waitingFor: row.waitReason as WaitReason,
           waits: load.waits(row.id).map(openWaitOf),
           ...(row.waitReason === 'divergence' ? divergenceOf(row) : {}),
         }
@@ -122,7 +125,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
           ...base,
           ...finished,
           state: 'failed',
-          kind: data['kind'] as never,
+          kind: data['kind'] as FailureKind,
           error: ended('error'),
         }
       }
@@ -145,7 +148,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
           ...base,
           ...finished,
           state: 'rejected',
-          reason: data['reason'] as never,
+          reason: data['reason'] as RejectionReason,
           message: data['message'] as string,
         }
       }

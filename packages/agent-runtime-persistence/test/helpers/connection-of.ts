@@ -7,17 +7,17 @@ import type Database from 'better-sqlite3'
  * want it.
  */
 export function connectionOf(store: ExecutionStore): Database.Database {
-  return inner(store, ['line', 'engine', 'opened', 'db']) as Database.Database
+  return inner(store, ['line', 'engine', 'db', 'opened', 'db']) as Database.Database
 }
 
 /** The statement that commits its flushes: a test makes it fail as a disk does. */
 export function commitOf(store: ExecutionStore): Database.Statement {
-  return inner(store, ['line', 'engine', 'database', 'commitNow']) as Database.Statement
+  return inner(store, ['line', 'engine', 'db', 'commitNow']) as Database.Statement
 }
 
 /** The statement that begins them: a test takes the transaction away behind it. */
 export function beginOf(store: ExecutionStore): Database.Statement {
-  return inner(store, ['line', 'engine', 'database', 'beginNow']) as Database.Statement
+  return inner(store, ['line', 'engine', 'db', 'beginNow']) as Database.Statement
 }
 
 /** The thread of a store that has one: a test ends it as nothing else does. */

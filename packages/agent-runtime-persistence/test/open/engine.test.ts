@@ -1,4 +1,4 @@
-import { type Claim, type ExecutionConfigInput, type LeaseNotice } from '@ku0/agent-runtime-core'
+import type { Claim, ExecutionConfigInput, LeaseNotice, Read, Write } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { once } from 'node:events'
@@ -6,7 +6,9 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
-import { StoreEngine } from '../../src/sqlite/store-engine.ts'
+import type { Message } from '../../src/engine/message.ts'
+import { runNow } from '../../src/engine/steps.ts'
+import { die, openStoreEngine } from '../../src/sqlite/store-engine.ts'
 import { chainDigest } from '../../src/system.ts'
 import { openFiles } from '../helpers/open-files.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
@@ -24,7 +26,7 @@ function openEngine(given: Given = {}) {
   const environment = { ...createVirtualEnvironment('stall'), clock, timers: clock, digest: nodeDigest }
   const { config } = parseExecutionConfig(given.config ?? {})
   const loop = { isStalled: false, seenAt: 0 }
-  const engine = StoreEngine.open({
+  const store = openStoreEngine({
     path,
     config,
     durability: 'full',
@@ -37,6 +39,22 @@ function openEngine(given: Given = {}) {
       return environment.clock.monotonic() - loop.seenAt
     },
   })
+  const receive = (message: Message) => {
+    const asked = store.engine.receive(message)
+    if (asked !== undefined) runNow(asked)
+  }
+  const engine = {
+    info: store.engine.info,
+    connection: store.database.connection,
+    write: (call: number, operation: Write) => receive({ to: 'write', call, operation }),
+    read: (call: number, query: Read) => receive({ to: 'read', call, query }),
+    setDemand: (workerId: string, credit: number) => receive({ to: 'demand', workerId, credit }),
+    take: () => runNow(store.engine.take()),
+    takeReads: () => store.engine.takeReads(),
+    restMs: () => store.engine.restMs(),
+    close: () => runNow(store.engine.close()),
+    die: () => die(store),
+  }
   const claims: Claim[] = []
   const notices: LeaseNotice[] = []
   /** When it said that a schedule is due. */

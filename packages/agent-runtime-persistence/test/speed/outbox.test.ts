@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Message } from '../../src/line/message.ts'
+import type { Message } from '../../src/engine/message.ts'
 import { messagesIn, Outbox } from '../../src/line/outbox.ts'
 
 const demand = (workerId: string, credit: number): Message => ({ to: 'demand', workerId, credit })

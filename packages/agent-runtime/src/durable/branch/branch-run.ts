@@ -168,7 +168,8 @@ export class ContestRun implements Start, Member {
   #do(effect: ContestEffect): void {
     switch (effect.do) {
       case 'admit':
-        return this.#pass.gate.admit(this)
+        if (this.#pass.gate.admits(this)) this.start()
+        return
       case 'enter':
         this.#pass.gate.begin()
         this.#pass.wentLive()

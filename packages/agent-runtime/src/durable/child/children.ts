@@ -245,7 +245,7 @@ class Spawn<T> implements Start, Member, Seeker {
   }
 
   seek(): void {
-    this.#it.pass.gate.admit(this)
+    if (this.#it.pass.gate.admits(this)) this.start()
   }
 
   start(): void {

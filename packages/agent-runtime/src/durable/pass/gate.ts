@@ -41,13 +41,15 @@ export class Gate {
   }
 
   /**
-   * Starts a call now, or when it is known that the pass goes on. Nothing starts once the task has to yield.
+   * Whether a call may start now. One that may not waits here: it is started when it is known that the pass
+   * goes on, or refused. Nothing starts once the task has to yield.
    */
-  admit(call: Start): void {
+  admits(call: Start): boolean {
     const { attempt, waits, isHeld } = this.#pass
-    if (!attempt.yieldAsked && !waits.isEnding && !isHeld) return call.start()
+    if (!attempt.yieldAsked && !waits.isEnding && !isHeld) return true
     this.#parked.push(call)
     this.#yieldIfIdle()
+    return false
   }
 
   /** The same for a call that returns a promise; it does not wait for a yield. */
@@ -98,8 +100,8 @@ export class Gate {
   /** It is known now whether the pass ends: calls that wait at the gate start or are refused. */
   resume(): void {
     for (const call of this.#parked.splice(0)) {
-      if (this.#pass.attempt.closedBy === undefined) this.admit(call)
-      else call.refuse()
+      if (this.#pass.attempt.closedBy !== undefined) call.refuse()
+      else if (this.admits(call)) call.start()
     }
   }
 

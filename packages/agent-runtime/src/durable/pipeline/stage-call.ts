@@ -54,7 +54,7 @@ export class StageCall<T> implements Start, Member {
 
   begin(): Promise<T> {
     this.#scope.keep(this)
-    this.#pass.gate.admit(this)
+    if (this.#pass.gate.admits(this)) this.start()
     return this.answer.promise
   }
 
@@ -138,7 +138,7 @@ export class StageCall<T> implements Start, Member {
       },
       scope: this.#scope,
       over: () => {
-        if (!this.#ended) this.#pass.gate.admit(this)
+        if (!this.#ended && this.#pass.gate.admits(this)) this.start()
       },
       refuse: (reason) => this.refuse(reason),
     })

@@ -31,7 +31,7 @@ import {
   type StepRules,
 } from './step-moves.ts'
 import { encodeStepResult } from './sdk-result.ts'
-import { callProgram, limitTime, type TimeLimit } from './try.ts'
+import { limitTime, type TimeLimit } from './time-limit.ts'
 
 /** What is known about a step before it runs. */
 export interface StepFacts {
@@ -114,8 +114,8 @@ export class StepRun implements StepHandle, Start, Member {
     this.#scope.keep(this)
     const { key, retry } = this.#facts
     const open = retry === undefined ? undefined : openRetry(this.#pass.memos, key, this.#step)
-    if (open === undefined) this.#pass.gate.admit(this)
-    else this.#on({ is: 'resumed', retry: open })
+    if (open !== undefined) this.#on({ is: 'resumed', retry: open })
+    else if (this.#pass.gate.admits(this)) this.start()
   }
 
   start(): void {
@@ -163,7 +163,8 @@ export class StepRun implements StepHandle, Start, Member {
   #do(effect: StepEffect): void {
     switch (effect.do) {
       case 'admit':
-        return this.#pass.gate.admit(this)
+        if (this.#pass.gate.admits(this)) this.start()
+        return
       case 'enter':
         this.#pass.gate.begin()
         this.#pass.begun()
@@ -220,6 +221,7 @@ export class StepRun implements StepHandle, Start, Member {
       .then(intended, this.#broken)
   }
 
+  /** A result that is not a promise is handled in the same turn. */
   #call(tried: number): void {
     const { key, timeoutMs, toStorable } = this.#facts
     if (timeoutMs !== undefined) {
@@ -230,11 +232,15 @@ export class StepRun implements StepHandle, Start, Member {
     const charge = (usage: Usage) => this.#charge(tried, usage)
     const surrounding: Surrounding = { pass: this.#pass, key, charge }
     const fn = this.#fn as (step: StepHandle) => unknown
-    callProgram(
-      () => insideStep(surrounding, () => storable(fn(this.#handle(tried)), toStorable)),
-      (value) => this.#returned(tried, value),
-      (reason) => this.#hear({ is: 'failed', tried, reason }),
-    )
+    const returned = (value: unknown) => this.#returned(tried, value)
+    const threw = (reason: unknown) => this.#hear({ is: 'failed', tried, reason })
+    try {
+      const result = insideStep(surrounding, () => storable(fn(this.#handle(tried)), toStorable))
+      if (isThenable(result)) Promise.resolve(result).then(returned, threw)
+      else returned(result)
+    } catch (error) {
+      threw(error)
+    }
   }
 
   #verify(tried: number): void {

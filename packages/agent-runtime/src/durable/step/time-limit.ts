@@ -1,5 +1,4 @@
 import { TimeoutError } from '../../api/errors.ts'
-import { isThenable } from '../../terms/thenable.ts'
 import { linkedController } from '../linked-controller.ts'
 import type { Scope } from '../pass/scope.ts'
 
@@ -28,19 +27,4 @@ export function limitTime(
     unlink()
   }
   return { controller, end }
-}
-
-/** Calls one of the program's functions. A result that is not a promise is handled in the same turn. */
-export function callProgram(
-  call: () => unknown,
-  returned: (value: unknown) => void,
-  threw: (reason: unknown) => void,
-): void {
-  try {
-    const result = call()
-    if (isThenable(result)) Promise.resolve(result).then(returned, threw)
-    else returned(result)
-  } catch (error) {
-    threw(error)
-  }
 }
