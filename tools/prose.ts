@@ -109,7 +109,7 @@ export function commentComplaints(): string[] {
 
 /** Titles stand alone in the output of a run and in docs/proof.md. */
 export function titleComplaints(): string[] {
-  const kind = { isReference: true, glossary: new Set<string>() }
+  const kind = { isReference: true, isTitles: true, glossary: new Set<string>() }
   return matching(titled).flatMap((file) => shown(file, complaintsOf(testTitles(file, read(file)), kind)))
 }
 

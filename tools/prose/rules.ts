@@ -1,6 +1,6 @@
 // What the English of a page has to keep to. docs/STYLE.md says why.
 import type { Page, Sentence } from './sentences.ts'
-import { type Banned, bannedOpenings, bannedPhrases, insideWords } from './words.ts'
+import { type Banned, bannedOpenings, bannedPhrases, insideWords, titleOpenings } from './words.ts'
 
 export interface Complaint {
   readonly line: number
@@ -14,6 +14,8 @@ export const maxWords = 40
 /** Pages that people look things up in: they explain words of the inside, and link the specification as often as they need. */
 export interface Kind {
   readonly isReference: boolean
+  /** Titles of tests: each stands alone in a list of failures. */
+  readonly isTitles?: boolean
   /** The words that the glossary explains, in lower case. */
   readonly glossary: ReadonlySet<string>
 }
@@ -22,7 +24,10 @@ export function complaintsOf(page: Page, kind: Kind): Complaint[] {
   const complaints = [
     ...page.sentences.flatMap((sentence) => [
       ...tooLong(sentence),
-      ...badOpening(sentence),
+      ...badOpening(
+        sentence,
+        kind.isTitles === true ? [...bannedOpenings, ...titleOpenings] : bannedOpenings,
+      ),
       ...badPhrases(sentence),
       ...(kind.isReference ? [] : unknownWords(sentence, kind.glossary)),
     ]),
@@ -38,12 +43,12 @@ function tooLong({ line, words, text }: Sentence): Complaint[] {
 }
 
 /** Headings and heads of tables name a topic, and so may a cell in lower case. */
-function badOpening({ line, text, place }: Sentence): Complaint[] {
+function badOpening({ line, text, place }: Sentence, banned: readonly Banned[]): Complaint[] {
   if (place === 'heading' || place === 'head of a table') return []
   if (place === 'cell' && !/^\p{Lu}/u.test(text)) return []
-  return bannedOpenings
+  return banned
     .filter(({ pattern }) => pattern.test(text))
-    .map((banned) => ({ line, rule: 'opening', message: says(banned, text, 'begins with') }))
+    .map((it) => ({ line, rule: 'opening', message: says(it, text, 'begins with') }))
 }
 
 function badPhrases({ line, text }: Sentence): Complaint[] {

@@ -41,6 +41,12 @@ export const bannedOpenings: readonly Banned[] = [
   { pattern: /^nor\b/i, instead: 'the subject, and not' },
 ]
 
+/** The title of a test goes on from no other title: it may be the only one that somebody sees. */
+export const titleOpenings: readonly Banned[] = [
+  { pattern: /^(?:and|but|or)\b/i, instead: 'the subject' },
+  { pattern: /^so (?:is|are|do|does|did|has|have)\b/i, instead: 'the subject, and the verb again' },
+]
+
 /**
  * Words of the inside. A guide does without them, a reference page explains them, and a word that the glossary has is no longer one of the
  * inside.

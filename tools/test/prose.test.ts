@@ -77,10 +77,16 @@ describe('the title of a test', () => {
     'describe.skipIf(true)(`whoever ${asks} waits`, () => {})',
     "timed('6.3, 5.5 a task is told', async () => {})",
     "call('what is no test')",
+    "it('so does another task', () => {})",
   ].join('\n')
   test('is refused as a sentence of a page is, after the number of its rule', () => {
-    const titles = complaintsOf(testTitles('it.ts', source), reference)
-    expect(titles.map(({ line, rule }) => `${line} ${rule}`)).toEqual(['1 opening', '3 opening', '4 phrase'])
+    const titles = complaintsOf(testTitles('it.ts', source), { ...reference, isTitles: true })
+    expect(titles.map(({ line, rule }) => `${line} ${rule}`)).toEqual([
+      '1 opening',
+      '3 opening',
+      '4 phrase',
+      '6 opening',
+    ])
   })
 })
 

@@ -79,7 +79,7 @@ test('counts a client that comes late from then on', () => {
   expect(value('shareGap', late)).toBe(1)
 })
 
-test('has nothing to say of strict tiers, or where nobody waits beside another', () => {
+test('fairness has no figure for strict tiers, or if nobody waits beside another', () => {
   const alone = run([
     ['a', 0],
     ['a', 0],

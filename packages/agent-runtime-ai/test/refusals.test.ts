@@ -79,7 +79,7 @@ describe('a call that a provider refuses', () => {
     expect(model.doStreamCalls.length).toBe(1)
   })
 
-  test('5xx and the network are tried again by the step, with its waits', async () => {
+  test('an error 5xx and one of the network are tried again by the step, with its waits', async () => {
     const errors: Error[] = [refusal(500), new TypeError('fetch failed')]
     const model = new MockLanguageModelV4({
       doGenerate: async () => {

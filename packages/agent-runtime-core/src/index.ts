@@ -432,7 +432,7 @@ export {
 } from './codec/codec.ts'
 export { type RegisteredCodec, type Seal } from './codec/class-codec.ts'
 export { parseJson } from './codec/parse-json.ts'
-export { type ErrorCode, errorCodes, isErrorCode, isRetryable, type StoreErrorCode } from './error/codes.ts'
+export { type ErrorCode, errorCodes, isErrorCode, type StoreErrorCode } from './error/codes.ts'
 export {
   ConfigError,
   type ConfigProblem,

@@ -135,7 +135,7 @@ describe('execution: the options of createRuntime', () => {
     expect(error.problems).toHaveLength(1)
   })
 
-  test('G11 and the settings are refused in one error, each with the allowed values and the given one', async () => {
+  test('G11 all wrong settings are refused in one error, each with the allowed values and the given one', async () => {
     const error = await refused({
       store: 5,
       tasks: [task, task],

@@ -410,10 +410,10 @@ export function approvals({ rule, timed, expect }: Suite): void {
       const [before, done, open] = [await childOf('before'), await childOf('done'), await childOf('open')]
       await scene.worker('children', 1, ['child'])
       expect((await scene.claim()).taskId).toBe(before)
-      await scene.settle(scene.claims.at(-1) as Claim)
+      await scene.settle(scene.claims.at(-1))
       scene.free('children')
       expect((await scene.claim()).taskId).toBe(done)
-      await scene.settle(scene.claims.at(-1) as Claim)
+      await scene.settle(scene.claims.at(-1))
 
       await waiting(scene, claim, [ask('text', {}, { position: 4 })])
       await answer(scene, taskId, 'rejected')

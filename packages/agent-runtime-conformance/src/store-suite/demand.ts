@@ -16,7 +16,7 @@ export function demand({ rule, timed, expect }: Suite): void {
     for (let n = 0; n < 5; n++) scene.store.demand('w', 2)
     await scene.idle()
     expect(scene.claims).toHaveLength(2)
-    await scene.settle(scene.claims[0] as never)
+    await scene.settle(scene.claims[0])
     expect(scene.claims).toHaveLength(2)
     scene.store.demand('w', 3)
     scene.store.demand('w', 3)

@@ -129,7 +129,7 @@ export function leases({ rule, timed, expect }: Suite): void {
       await scene.worker('w', 1_100)
       expect(scene.claims).toHaveLength(1_100)
       scene.clock.advanceBy(30_000)
-      expect(await scene.settle(scene.claims[1_099] as Claim)).toBe('stale')
+      expect(await scene.settle(scene.claims[1_099])).toBe('stale')
       await scene.pass(1_000)
       expect(scene.notices).toHaveLength(1_100)
       expect(await scene.stats()).toMatchObject({ running: 0, totals: { expired: 1_100 } })

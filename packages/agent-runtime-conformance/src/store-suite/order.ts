@@ -205,7 +205,7 @@ export function order({ rule, timed, expect }: Suite): void {
     expect(await drain(scene, 'w')).toEqual([1, 2, 3])
   })
 
-  rule('3.5 and so does one that is retried, before those that came after it', async (scene) => {
+  rule('3.5 a task that is retried comes before those that were submitted after it', async (scene) => {
     await scene.worker('w', 2)
     await scene.submitMany(2)
     const [one, two] = [await scene.claim(), await scene.claim()]
@@ -246,7 +246,7 @@ export function order({ rule, timed, expect }: Suite): void {
     await scene.submitMany(4)
     const dispatches = scene.claims.map(({ dispatch }) => dispatch)
     expect(dispatches).toEqual([1, 2, 3, 4])
-    await scene.settle(scene.claims[0] as never, { as: 'retry', error: '{}', delayMs: 0 })
+    await scene.settle(scene.claims[0], { as: 'retry', error: '{}', delayMs: 0 })
     scene.free('a')
     await scene.until(() => scene.claims.length === 5, 'the retry')
     expect(scene.claims[4]).toMatchObject({ sequence: 1, dispatch: 5, fencingToken: 2 })

@@ -34,7 +34,7 @@ export function placement({ rule, timed, expect }: Suite): void {
     for (const claim of scene.claims.filter(({ workerId }) => workerId === 'b').slice(0, 2))
       await scene.settle(claim)
     scene.free('b', 2)
-    await scene.settle(scene.claims.find(({ workerId }) => workerId === 'a') as never)
+    await scene.settle(scene.claims.find(({ workerId }) => workerId === 'a'))
     scene.free('a')
     await scene.submitMany(2)
     expect(byWorker(scene).slice(6)).toEqual(['b', 'a'])

@@ -106,7 +106,7 @@ export function quotaBlocks({ rule, timed, expect }: Suite): void {
         expect(await scene.hasClaim()).toBe(false)
         await scene.pass(20_100)
         expect(await scene.claim()).toMatchObject({ taskId: first })
-        await scene.settle(scene.claims.at(-1) as Claim)
+        await scene.settle(scene.claims.at(-1))
         expect((await scene.stats()).quotas).toMatchObject([{ key: 'model:big' }])
         expect((await scene.stats()).quotas[0]?.blockedUntil).toBe(undefined)
       },

@@ -255,7 +255,7 @@ export function quotas({ rule, timed, expect }: Suite): void {
       expect(claims[1]).toMatchObject({ taskId: other })
       const later = await scene.accepted({ type: 'third' })
       expect(await scene.claim()).toMatchObject({ taskId: later })
-      await scene.settle(claims[0] as Claim)
+      await scene.settle(claims[0])
       expect(await scene.claim()).toMatchObject({ taskId: deferredOne })
     },
     deferred,

@@ -179,12 +179,15 @@ export class Scene {
     return this.claim()
   }
 
-  settle(claim: Claim, settlement: Settlement = { as: 'completed', output: 'null' }): Promise<Fenced> {
-    return this.write({ kind: 'settle', leaseId: claim.leaseId, settlement })
+  settle(
+    claim: Claim | undefined,
+    settlement: Settlement = { as: 'completed', output: 'null' },
+  ): Promise<Fenced> {
+    return this.write({ kind: 'settle', leaseId: leaseOf(claim), settlement })
   }
 
-  release(claim: Claim, reason: 'yielded' | 'drained' = 'yielded'): Promise<Fenced> {
-    return this.write({ kind: 'release', leaseId: claim.leaseId, reason })
+  release(claim: Claim | undefined, reason: 'yielded' | 'drained' = 'yielded'): Promise<Fenced> {
+    return this.write({ kind: 'release', leaseId: leaseOf(claim), reason })
   }
 
   step(claim: Claim, key: string, result: string, position = 0): Promise<Writes['recordStep']['outcome']> {
@@ -316,4 +319,10 @@ export class Scene {
 /** A submission of type `work` in lane `normal`, with what is given in its place. */
 export function submission(task: Partial<Submission> = {}): Submission {
   return { type: 'work', lane: 'normal', input: 'null', ...task }
+}
+
+/** A test that counts on a claim fails here if none has come. */
+function leaseOf(claim: Claim | undefined): string {
+  if (claim === undefined) throw new Error('no such claim has come')
+  return claim.leaseId
 }

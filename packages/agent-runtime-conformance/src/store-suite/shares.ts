@@ -74,7 +74,7 @@ export function fairShares({ rule, timed, expect }: Suite): void {
       expect(clients.join('')).toBe('ABABA')
       expect(await parts(scene)).toEqual([2 / 3, 2 / 3])
       // A task of B is over: B holds 3 of 9, and A 12 of 18.
-      await scene.settle(claims[1] as (typeof claims)[0])
+      await scene.settle(claims[1])
       expect(await parts(scene)).toEqual([2 / 3, 1 / 3])
       scene.free('w')
       expect(await started(scene)).toBe('B')
@@ -245,7 +245,7 @@ export function fairShares({ rule, timed, expect }: Suite): void {
   )
 
   timed(
-    '11.3 and where the quota has room again: it has saved up nothing meanwhile',
+    '11.3 a client that its quota held back has saved up nothing meanwhile when the quota has room again',
     async (scene) => {
       await submit(scene, 'S'.repeat(10), { model: 'm' })
       await submit(scene, 'B'.repeat(40))

@@ -103,10 +103,8 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
     async (scene) => {
       const { claims } = await supervised(scene, { children: { a: 'transient' } })
       await fail(scene, claims['a'])
-      expect(await scene.settle(claims['a'] as Claim, failed)).toBe('ok')
-      expect(await scene.settle(claims['a'] as Claim, { ...failed, error: '{"message":"other"}' })).toBe(
-        'stale',
-      )
+      expect(await scene.settle(claims['a'], failed)).toBe('ok')
+      expect(await scene.settle(claims['a'], { ...failed, error: '{"message":"other"}' })).toBe('stale')
     },
   )
 
@@ -204,8 +202,8 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
       maxRestarts: 0,
       children: { a: 'transient', b: 'permanent', c: 'temporary', d: 'transient' },
     })
-    await scene.settle(claims['a'] as Claim, { as: 'completed', output: '7' })
-    await scene.settle(claims['c'] as Claim)
+    await scene.settle(claims['a'], { as: 'completed', output: '7' })
+    await scene.settle(claims['c'])
     await fail(scene, claims['d'])
     expect(await scene.state(taskId)).toBe('failed')
     const forked = await scene.write({ kind: 'fork', taskId, edits: {}, onlyOver: true, change: {} })
@@ -251,12 +249,12 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
       const lost = scene.notices.map((notice) => [notice.taskId, notice.verdict])
       expect(lost).toEqual(stopped.map((id) => [ids[id], 'lost']))
       for (const id of stopped) {
-        expect(await scene.settle(claims[id] as Claim)).toBe('stale')
+        expect(await scene.settle(claims[id])).toBe('stale')
         expect(await told(scene, ids[id] ?? '', 'task.requeued')).toMatchObject([
           { reason: 'restarted', attempt: 1, restartedBy: taskId },
         ])
       }
-      for (const id of kept) expect(await scene.settle(claims[id] as Claim)).toBe('ok')
+      for (const id of kept) expect(await scene.settle(claims[id])).toBe('ok')
     })
 
   rule(
@@ -274,7 +272,7 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
   rule('14.1 a permanent child that completes is started again, as another task', async (scene) => {
     const { taskId, claims, ids } = await supervised(scene, { children: { a: 'permanent' } })
     await scene.step(claims['a'] as Claim, 'once', '1')
-    expect(await scene.settle(claims['a'] as Claim)).toBe('ok')
+    expect(await scene.settle(claims['a'])).toBe('ok')
     scene.free('w')
     const anew = await scene.claim()
     expect(anew.taskId).not.toBe(ids['a'])
@@ -305,7 +303,7 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
     },
   )
 
-  timed('14.2 and does not count one ms later', async (scene) => {
+  timed('14.2 a restart does not count one ms after its period', async (scene) => {
     const { taskId, claims } = await supervised(scene, { children: { a: 'transient' } })
     await fail(scene, claims['a'])
     await scene.pass(1_001)
@@ -338,7 +336,7 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
 
       await fail(scene, first.claims['a'])
       await scene.claim()
-      expect(await scene.settle(first.claims['b'] as Claim)).toBe('ok')
+      expect(await scene.settle(first.claims['b'])).toBe('ok')
       scene.free('w')
       const fewer = { total: 2, open: 2, running: 2 }
       expect((await list()).supervisors).toEqual([{ ...standing, children: fewer, restarts: 1 }])
@@ -379,7 +377,7 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
     },
   )
 
-  timed('14.2 and a restart that is over counts in no list', async (scene) => {
+  timed('14.2 a restart that is over counts in no list', async (scene) => {
     const { claims } = await supervised(scene, { children: { a: 'transient' } })
     await fail(scene, claims['a'])
     const restarts = async () =>
@@ -411,7 +409,7 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
         { child: 'low', count: 1, stopped: ['after'], strategy: 'rest_for_one' },
       ])
       expect(await view(scene, top.taskId)).toEqual(['before running', 'low waiting', 'after running'])
-      expect(await scene.settle(low.claims['b'] as Claim)).toBe('stale')
+      expect(await scene.settle(low.claims['b'])).toBe('stale')
       expect((await scene.read({ kind: 'supervisor', taskId: low.taskId }))?.restartedAt).toEqual([])
     },
   )
@@ -434,13 +432,13 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
   rule('14.2 a failure that a restart does not mend ends the supervisor at once', async (scene) => {
     const { taskId, claims } = await supervised(scene, { children: { a: 'transient', b: 'transient' } })
     const settlement = { as: 'failed', kind: 'budget_exceeded', error } as const
-    expect(await scene.settle(claims['a'] as Claim, settlement)).toBe('ok')
+    expect(await scene.settle(claims['a'], settlement)).toBe('ok')
     expect(await scene.task(taskId)).toMatchObject({ state: 'failed', kind: 'escalated' })
   })
 
   rule('14.2 a supervisor goes on when its last child has ended', async (scene) => {
     const { taskId, claims, ids } = await supervised(scene, { children: { a: 'transient', b: 'temporary' } })
-    expect(await scene.settle(claims['a'] as Claim)).toBe('ok')
+    expect(await scene.settle(claims['a'])).toBe('ok')
     expect(await scene.state(taskId)).toBe('waiting')
     await scene.cancel(ids['b'] ?? '')
     expect(await told(scene, taskId, 'task.resumed')).toMatchObject([

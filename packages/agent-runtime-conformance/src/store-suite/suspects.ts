@@ -41,7 +41,7 @@ export function suspects({ timed, expect }: Suite): void {
       for (const sequence of [1, 2, 3]) {
         const [claim, ...more] = await claims(scene)
         expect([claim?.sequence, more]).toEqual([sequence, []])
-        expect(await scene.settle(claim as Claim)).toBe('ok')
+        expect(await scene.settle(claim)).toBe('ok')
       }
       expect(await scene.stats()).toMatchObject({ running: 0, totals: { completed: 3, expired: 9 } })
     },
@@ -58,7 +58,7 @@ export function suspects({ timed, expect }: Suite): void {
       expect([first?.sequence, other?.type]).toEqual([1, 'other'])
       scene.free('w', 2)
       expect(await scene.hasClaim()).toBe(false)
-      await scene.settle(first as Claim)
+      await scene.settle(first)
       expect((await claims(scene)).map(({ sequence }) => sequence)).toEqual([2, 4])
     },
   )
@@ -131,7 +131,7 @@ export function suspects({ timed, expect }: Suite): void {
       await lost(scene, 2, 3, 'interactive')
       scene.free('w', 2)
       const [first] = await claims(scene)
-      await scene.settle(first as Claim, { as: 'retry', error: '{}', delayMs: 100 })
+      await scene.settle(first, { as: 'retry', error: '{}', delayMs: 100 })
       await scene.accepted({ type: 'other', lane: 'batch' })
       scene.free('w')
       expect((await claims(scene)).map(({ sequence }) => sequence)).toEqual([2, 3])
@@ -168,7 +168,7 @@ export function suspects({ timed, expect }: Suite): void {
       expect(await explain(second)).toMatchObject({ ...waits, ahead: 0 })
       expect(await explain(behind)).toMatchObject({ ...waits, ahead: 1 })
       expect(await explain(other)).toMatchObject({ waitsFor: 'slot', ahead: 2, place: { heldUp: 2 } })
-      await scene.settle(first as Claim)
+      await scene.settle(first)
       expect(await explain(second)).toMatchObject({ waitsFor: 'slot' })
     },
   )

@@ -259,7 +259,7 @@ export function waits({ rule, timed, expect }: Suite): void {
     expect(await scene.hasClaim()).toBe(false)
   })
 
-  rule('12.4 so does a branch that failed', async (scene) => {
+  rule('12.4 the failure of a branch drops its open waits', async (scene) => {
     const claim = await scene.running()
     await suspend(scene, claim, [reply('answer', 'reply')], true)
     const { leaseId } = claim

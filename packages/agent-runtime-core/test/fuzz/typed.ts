@@ -15,7 +15,7 @@ export const typed: readonly string[] = wordsOf(`
   decideLimits decideOrder decideOutcome decidePassStart decidePlacement decidePreemption decideRecovery decideReplacement decideReplay decideRestart decideScaling
   decideSettlement decideShedding decideSpawn decideStart describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey firstLines
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isFinal parseJson
-  isFinalError isInternal isOneOf isQuickDeath isRetryWait isRetryable isVoid keyText laneFor latestEnds
+  isFinalError isInternal isOneOf isQuickDeath isRetryWait isVoid keyText laneFor latestEnds
   listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection
   pastFailure patienceKey pauseOf pressureOf problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure Heap mergedSeries withRefused rolledUp samplesOf shareIncrement softAboveHard strongestRecovery suggestionFor
@@ -232,7 +232,6 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   decideReplay: [made('a case', () => ({ key: 'a', memos: new Map(), used: new Map() }))],
   foldRunOrder: [listOf(word), digest],
   idempotencyKey: [digest, word, word, mostly(word), number],
-  isRetryable: [values('store_busy', 'lease_lost')],
   orderHash: [word, event, digest],
   orderOfHistory: [listOf(event), digest],
   // The rules are ours: it looks for what each name that is not among them may have meant.

@@ -258,7 +258,7 @@ describe('work behind a lease that went wrong leaves a scar on its route (C8, C9
     ['a lease that is not known', {}, overrun, leaseId],
     ['an id of no lease', live, overrun, 'no lease'],
     ['a lease whose task is gone', { leases: [lease] }, overrun, leaseId],
-  ])('but not of %s; it is no stale write either', (_, rows, cause, id) => {
+  ])('nothing is left by %s; it is no stale write either', (_, rows, cause, id) => {
     expect(left(rows, cause, id)).toEqual([0, undefined, 0])
   })
 })

@@ -96,7 +96,7 @@ describe('a key that is blocked for the first time is counted from now on (docs/
     expect(ws.quota(key)).toStrictEqual({ ...quota, queued: 1, blockedUntil: now.at + 30 })
   })
 
-  test('so do those that were submitted in the same commit, before; of others nothing changes', () => {
+  test('tasks that were submitted earlier in the same commit hold it, too; others do not change', () => {
     const ws = workingSet({})
     const submit = (names: object) =>
       submitOne(ws, { type: 'work', lane: 'batch', input: '1', ...names }).sequence

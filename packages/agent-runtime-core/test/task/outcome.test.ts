@@ -67,7 +67,7 @@ describe('outcome', () => {
   test.each([
     { ...error, name: 'NonRetryableError' },
     { ...error, cause: { ...error, cause: { ...error, name: 'NonRetryableError' } } },
-  ])('7.7 so is a NonRetryableError by name, also as a cause (%#)', (hopeless) => {
+  ])('7.7 a NonRetryableError is final by its name, also as a cause (%#)', (hopeless) => {
     expect(decideOutcome({ as: 'threw', error: hopeless }, { ...first, ...thrice })).toMatchObject({
       as: 'failed',
     })

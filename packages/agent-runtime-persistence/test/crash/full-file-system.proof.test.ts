@@ -50,6 +50,23 @@ describe.skipIf(!canMount)('a file system that is really full', () => {
     expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true, tasks: 11 })
   })
 
+  test.each([
+    ['in its own thread', true],
+    ['in the thread of its callers', false],
+  ])('D03 a store %s closes while there is no room, and holds what it acknowledged', async (_, thread) => {
+    const disk = smallDisk(4)
+    const path = join(disk.folder, 'it.db')
+    const store = await openStore(`sqlite:${path}`, { thread })
+    const submit = () =>
+      store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: large }] })
+    await submit()
+    disk.fill()
+    expect(await codeOf(submit())).toBe('store_full')
+    await store.close()
+    disk.makeRoom()
+    expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true, tasks: 1 })
+  })
+
   test('D03 a store that has no room to open is store_full, and nothing is left of the attempt', async () => {
     const disk = smallDisk(4)
     const path = join(disk.folder, 'it.db')

@@ -54,7 +54,7 @@ describe('two processes on one file, with wall clocks that differ (docs/semantic
       expect(a.notices).toMatchObject([
         { leaseId: claim.leaseId, taskId, verdict: 'lost', reason: 'expired' },
       ])
-      expect(await b.settle(b.claims[0] as never, { as: 'completed', output: '"in time"' })).toBe('ok')
+      expect(await b.settle(b.claims[0], { as: 'completed', output: '"in time"' })).toBe('ok')
       expect(await a.task(taskId)).toMatchObject({ state: 'completed', output: '"in time"' })
     })
 

@@ -1,4 +1,4 @@
-import { childName, type Claim } from '@ku0/agent-runtime-core'
+import { childName } from '@ku0/agent-runtime-core'
 import { hold, submission, termsOf } from '@ku0/agent-runtime-conformance'
 import { describe, expect, test } from 'vitest'
 import { twoProcesses } from '../helpers/two-processes.ts'
@@ -79,7 +79,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     await b.worker('b', 1)
     await a.write({ kind: 'putClient', name: 'x', credits: 5 })
     await b.pass(2_000)
-    await b.settle(b.claims[0] as Claim)
+    await b.settle(b.claims[0])
     await a.pass(100)
     for (const { store } of [a, b]) {
       const clients = await store.read({ kind: 'clients', limit: 10 })
@@ -117,7 +117,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     await a.pass(500)
     const last = () => [a.claims.slice(9), b.claims].map((claims) => claims.map(({ sequence }) => sequence))
     expect(last()).toEqual([[1], [2]])
-    await a.settle(a.claims[9] as Claim)
+    await a.settle(a.claims[9])
     await a.pass(500)
     expect(last()).toEqual([[1, 3], [2]])
   })
@@ -315,7 +315,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     await a.pass(1_000)
     expect(a.claims.length + b.claims.length).toBe(2)
     const scene = a.claims.length > 0 ? a : b
-    await scene.settle(scene.claims[0] as never)
+    await scene.settle(scene.claims[0])
     await a.pass(1_000)
     expect(a.claims.length + b.claims.length).toBe(3)
   })
@@ -339,7 +339,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     await b.settle(other)
     b.free('b')
     expect(await b.claim()).toMatchObject({ sequence: 4 })
-    await b.settle(b.claims.at(-1) as never)
+    await b.settle(b.claims.at(-1))
     b.free('b')
     await a.store.close()
     await b.pass(4_900)

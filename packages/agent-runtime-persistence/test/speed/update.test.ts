@@ -39,7 +39,7 @@ test.each([1, 4, 8])('a row of eight that is wrong is named: row %i', (id) => {
   expect(addAll).toThrow(`n: thing ${id} was not at 1`)
 })
 
-test('so is a row that is gone, and one that is written alone', () => {
+test('a row that is gone is named, and so is one that is written alone', () => {
   const { db, update } = opened()
   db.exec('DELETE FROM thing WHERE id = 3; UPDATE thing SET version = 7 WHERE id = 10')
   update.add(2, 'n', 9)

@@ -87,7 +87,7 @@ test('5.6 a worker whose server is gone stops within its grace times, and names 
   })
 })
 
-test('5.6 so does one whose task has ended without an answer, and one that is not to drain', async () => {
+test('5.6 a worker stops in that time whose task has ended without an answer, or that is not to drain', async () => {
   const settling = await workerOverLine()
   await settling.submit()
   settling.lines.isDark = true

@@ -21,9 +21,9 @@ export const plan = defineTask({ type: 'plan', input: z.object({ topic: z.string
 ])
 const write = defineTask(
   { type: 'write', input: z.object({ parts: z.array(z.string()), by: z.string() }) },
-  (_, it) => ({
-    text: it.parts.join(' and '),
-    by: it.by,
+  (_, given) => ({
+    text: given.parts.join(' and '),
+    by: given.by,
   }),
 )
 export const count = defineTask({ type: 'count', input: z.string() }, (_, text) => text.length)

@@ -184,6 +184,45 @@ describe('charges', () => {
     expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 40 } })
   })
 
+  test('a pass that lost its lease counts what its steps charged: its code outside of steps runs again', async () => {
+    const door = gate()
+    const { runtime, store, taskId } = await started(async (ctx, pass) => {
+      ctx.charge({ tokens: 3 })
+      if (pass > 1) return 'second'
+      return ctx.step('ask', async (step) => {
+        step.charge({ tokens: 40 })
+        await door.promise
+      })
+    })
+    await turns()
+    const [lease] = await runtime.leases(taskId)
+    await store.write({ kind: 'release', leaseId: lease?.leaseId ?? '', reason: 'drained' })
+    door.resolve()
+    expect(await runtime.result(taskId)).toBe('second')
+    await turns()
+    expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 43 } })
+  })
+
+  test('a canceled handler that does not stop has its charges stored when it is reported as leaked', async () => {
+    const door = gate()
+    const { runtime, taskId, elapse } = await started(async (ctx) => {
+      ctx.charge({ tokens: 3 })
+      await ctx.step('ask', async (step) => {
+        step.charge({ tokens: 40 })
+        await door.promise
+      })
+    })
+    await turns()
+    await runtime.cancel(taskId)
+    await elapse(29_999)
+    expect(await runtime.status(taskId)).not.toHaveProperty('used')
+    await elapse(1)
+    expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 43 } })
+    door.resolve()
+    await turns()
+    expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 43 } })
+  })
+
   test.each(['step', 'ctx'] as const)(
     'a try that ran out of time charges nothing more, neither before the next try nor beside it: %s.charge',
     async (way) => {

@@ -201,7 +201,7 @@ describe('execution: commands', () => {
     await eventually(() => !pids.some(isAlive))
   })
 
-  test('so does one that the handler did not await, when the handler ends', async () => {
+  test('a command that the handler did not await dies with all its processes when the handler ends', async () => {
     const file = join(folder(), 'pids')
     const { result, runtime } = await started(async (ctx) => {
       void ctx.exec('sh', family(file))

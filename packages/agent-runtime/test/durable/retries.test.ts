@@ -42,6 +42,33 @@ function flaky(failures: number, error: (n: number) => Error = (n) => new Error(
 }
 
 describe('execution: retries of steps', () => {
+  test('each try is recorded with its own duration, and the wait before it belongs to none', async () => {
+    const doors = [gate(), gate()]
+    let tries = 0
+    const { runtime, elapse, receipt } = await begun((ctx) =>
+      ctx.step('slow', { retry: { attempts: 2, backoff: plain } }, async () => {
+        const door = doors[tries++]
+        await door?.promise
+        if (tries === 1) throw new Error('again')
+        return 'done'
+      }),
+    )
+    await elapse(400)
+    doors[0]?.resolve()
+    await elapse(1_000)
+    await elapse(250)
+    doors[1]?.resolve()
+    expect(await runtime.result(receipt)).toBe('done')
+    const events = await all(runtime.events(receipt.taskId))
+    const durations = events.flatMap(({ type, data }) =>
+      type === 'step.failed' || type === 'step.completed' ? [[type, Math.round(data.durationMs)]] : [],
+    )
+    expect(durations).toEqual([
+      ['step.failed', 400],
+      ['step.completed', 250],
+    ])
+  })
+
   test('a step is tried again after waits that grow, without a slot', async () => {
     const step = flaky(3)
     const { runtime, elapse, receipt, taskId } = await begun((ctx) =>

@@ -40,7 +40,7 @@ describe('execution: a step that finally failed and was caught', () => {
     expect((await it.runtime.replay(receipt, { mode: 'verify' })).verdict).toBe('agreed')
   })
 
-  test('so does a race that failed, and steps whose tries were used up; those beside them keep their results', async () => {
+  test('a race that failed, and steps whose tries were used up, fail so again; those beside them keep their results', async () => {
     const ran: Record<string, number> = {}
     const note = (name: string) => (ran[name] = (ran[name] ?? 0) + 1)
     const task = defineTask({ type: 'search', input: z.any() }, async (ctx) => {

@@ -94,6 +94,7 @@ describe('execution: steps', () => {
       expect(copy).toEqual(given)
       expect(copy).not.toBe(given)
       expect(Object.is(copy.minus, -0)).toBe(true)
+      expect(Object.keys(copy)).toEqual(Object.keys(given).toSorted())
       return copy.tags.get('a')
     })
     expect(got).toEqual(new Set([1n]))

@@ -139,7 +139,7 @@ describe('execution: calls that nobody awaits', () => {
     })
   })
 
-  test('so does one between its tries', async () => {
+  test('a step that waits between its tries fails the task', async () => {
     const { error } = await ended(async (ctx) => {
       void ctx.step('a', { retry: { attempts: 2 } }, failing)
       await ctx.step('b', () => turns())

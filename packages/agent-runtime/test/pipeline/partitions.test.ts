@@ -1,5 +1,3 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { verifyStore } from '@ku0/agent-runtime-persistence'
 import { describe, expect, test } from 'vitest'
@@ -12,6 +10,7 @@ import {
   type TaskDefinition,
 } from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
+import { folder } from '../real-processes.ts'
 import { all } from '../virtual-runtime.ts'
 
 const nothing = z.undefined()
@@ -192,7 +191,7 @@ describe('13.2 a stage with partitions', () => {
   })
 
   test('keeps the number of partitions with which its pipeline began, in a store that verify agrees with', async () => {
-    const store = `sqlite:${join(mkdtempSync(join(tmpdir(), 'partitions-')), 'store.db')}`
+    const store = `sqlite:${join(folder(), 'store.db')}`
     const held = defineTask({ type: 'orders', input: nothing }, async (ctx) => {
       await ctx.publish('order', { customer: 'ada', n: 1 }, { key: 'ada' })
       await ctx.waitForSignal('go on')

@@ -304,7 +304,7 @@ describe('several processes and crashes', () => {
   )
 })
 
-test('in real time, with a store in its own thread', async () => {
+test('a schedule fires in real time, with a store in its own thread', async () => {
   await using runtime = await createRuntime({
     store: 'sqlite::memory:',
     tasks: [report],

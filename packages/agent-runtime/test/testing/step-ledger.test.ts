@@ -5,7 +5,7 @@ import { defineTask } from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
 import { StepLedger } from '../../src/testing/step-ledger.ts'
 
-test('is kept where results are encrypted too', async () => {
+test('the ledger of steps is kept where results are encrypted, too', async () => {
   const turn = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 255)
   const task = defineTask({ type: 'it', input: z.null() }, (ctx) => ctx.step('a', () => 1))
   await using it = await createTestRuntime({ tasks: [task], payloadCodec: { encrypt: turn, decrypt: turn } })

@@ -1,8 +1,7 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createRuntime, RuntimeError, TaskRejected, type TaskLease } from '../../src/index.ts'
+import { folder } from '../real-processes.ts'
 import { all, turns, virtualEnvironment, virtualRuntime } from '../virtual-runtime.ts'
 
 const minute = 60_000
@@ -330,7 +329,7 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
   })
 
   test('C8 a lease whose process died is failed by another as lease_lost, without a scar', async () => {
-    const database = join(mkdtempSync(join(tmpdir(), 'leases-')), 'store.db')
+    const database = join(folder(), 'store.db')
     const environment = virtualEnvironment()
     const first = await virtualRuntime({ tasks: [], database, environment })
     const lease: TaskLease = await first.runtime.startTask('report')

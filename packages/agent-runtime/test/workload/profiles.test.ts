@@ -121,6 +121,36 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     expect((await runtime.routes())[0]?.scar).toBeCloseTo((5 * 30_001) / 30_000, 3)
   })
 
+  test('C9 one that does not stop after its timeoutMs leaves its scar at abortGraceMs, too', async () => {
+    const door = gate()
+    const task = defineTask(
+      { type: 'short', input: z.null(), profile: 'HEAVY', timeoutMs: 1_000 },
+      () => door.promise,
+    )
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task], config: { abortGraceMs: 500 } })
+    await runtime.submit(task, null)
+    await elapse(1_499)
+    expect((await runtime.routes())[0]?.scar).toBe(0)
+    await elapse(1)
+    expect((await runtime.routes())[0]?.scar).toBeCloseTo(2.5, 3)
+    door.resolve()
+  })
+
+  test('C9 one that was canceled in its time leaves none, however late it stops', async () => {
+    const door = gate()
+    const task = defineTask({ type: 'deaf', input: z.null(), profile: 'STANDARD' }, () => door.promise)
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
+    const { taskId } = await runtime.submit(task, null)
+    await elapse(29_000)
+    await runtime.cancel(taskId)
+    await elapse(31_000)
+    expect(runtime.leaked()).toHaveLength(1)
+    door.resolve()
+    await turns()
+    expect(runtime.leaked()).toEqual([])
+    expect(await runtime.routes()).toEqual([])
+  })
+
   test('C12 at the very end of its time nothing is wrong', async () => {
     const task = defineTask({ type: 'hour', input: z.null(), profile: 'STANDARD' }, async () => {
       await new Promise<void>((resolve) => environment.timers.after(30_000, resolve))
