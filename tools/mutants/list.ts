@@ -1357,4 +1357,21 @@ export const mutants: readonly Mutant[] = [
     edits: [['return point.at < reach ? point : { ...point, refused }', 'return { ...point, refused }']],
     killedBy: conformance('records', 'as far back as their records reach'),
   },
+  {
+    name: '7.8 the time of a handler is read again in each pass',
+    file: `${runtime}durable/context.ts`,
+    edits: [
+      [
+        "    return this.#drawn('now', key, ({ clock }) => Math.floor(clock.now()))",
+        '    void key\n    return Promise.resolve(Math.floor(this.#attempt.parts.environment.clock.now()))',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime/test/durable/time-and-chance.test.ts', 'are recorded'],
+  },
+  {
+    name: '11.9 who has run out of credits is told with what the dearest of its queues needs',
+    file: `${persistence}views/wait-counts.ts`,
+    edits: [['it.missing < known.missing ? it : known', 'it.missing > known.missing ? it : known']],
+    killedBy: conformance('limits', 'names the clients that have too few'),
+  },
 ]

@@ -54,7 +54,9 @@ test('11.9 a client buys credits, runs out, sees what is missing, and goes on af
   expect((await agent('explain', 'second')).out).toContain(
     'client acme has 2 credits, and the task that comes next in its queue is estimated to cost 5: 3 missing',
   )
-  expect((await agent('queue')).out).toMatch(/\ncredits +queued +1 /)
+  expect((await agent('queue')).out).toMatch(
+    /\ncredits of its client +queued +1 .*\nclient acme has 2 credits: 3 missing, 1 task queued\n/,
+  )
   await agent('credits', 'buy', 'acme', '3')
   expect((await agent('result', 'second', '--wait')).out).toBe('6\n')
   expect((await agent('credits', 'show', 'acme')).out).toMatch(/\nfree +0\nreserved +0\nspent +10\n/)

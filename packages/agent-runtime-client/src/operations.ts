@@ -178,6 +178,7 @@ export interface AgreementRecord {
   readonly kind: 'agreement'
   readonly name: string
   readonly client: string
+  readonly agents?: readonly string[]
   readonly tier?: ClientTier
   readonly lane?: Lane
   readonly timeoutMs?: number

@@ -75,6 +75,7 @@ export {
   RuntimeError,
   type StartEstimate,
   TaskCanceled,
+  type MissingCredits,
   type WaitCount,
   type WaitHistogram,
   type Series,

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { type FailureKind, type PaperEvent, paperEvents } from '@ku0/agent-runtime-core'
+import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import {
   defineTask,
@@ -8,6 +9,7 @@ import {
   type TaskContext,
   TimeoutError,
 } from '../src/index.ts'
+import { createTestRuntime } from '../src/testing/index.ts'
 import { all, gate, turns, until, virtualRuntime } from './virtual-runtime.ts'
 
 const quick = defineTask({ type: 'quick', input: z.number() }, (_, n) => n)
@@ -369,6 +371,53 @@ describe('execution: the event bus', () => {
     await runtime.result(await runtime.submit(quick, 1))
     await turns()
     expect(heard['*']).toHaveLength(5)
+  })
+
+  test('1.6 the ten names of the scheduler paper are heard as the events that they stand for', async () => {
+    const reviewed = defineTask({ type: 'reviewed', input: z.number() }, async (ctx, input) => {
+      await ctx.step('draft', () => input)
+      await ctx.step('fails', { retry: { attempts: 2, backoff: { initialMs: 1 } } }, () => {
+        if (tries++ === 0) throw new Error('not yet')
+      })
+      await ctx.checkpoint({ input })
+      await ctx.requestApproval('draft ok', input)
+    })
+    let tries = 0
+    await using run = await createTestRuntime({ tasks: [reviewed] })
+    const { runtime } = run
+    const heard: string[] = []
+    const subscriptions = (Object.keys(paperEvents) as PaperEvent[]).map((name) =>
+      runtime.on(name, ({ type }) => heard.push(`${name} ${type}`)),
+    )
+    runtime.on('agent_terminated', (event) => {
+      if (event.type === 'task.failed') expectTypeOf(event.data.kind).toEqualTypeOf<FailureKind>()
+    })
+    const receipt = await runtime.submit(reviewed, 1)
+    await run.advance(1_000)
+    const [open] = (await runtime.approvals.list()).approvals
+    await runtime.approvals.approve(open?.approvalId ?? '')
+    await run.result(receipt)
+    const canceled = await runtime.submit(reviewed, 2, { delayMs: 1_000 })
+    await runtime.cancel(canceled)
+    await run.settle()
+    expect([...new Set(heard)].toSorted()).toEqual([
+      'agent_cancelled task.canceled',
+      'agent_started task.queued',
+      'agent_terminated task.canceled',
+      'agent_terminated task.completed',
+      'approval_requested approval.requested',
+      'checkpoint_created checkpoint.created',
+      'job_assigned task.started',
+      'job_completed task.completed',
+      'step_completed step.completed',
+      'step_failed step.failed',
+      'step_replayed step.replayed',
+    ])
+    for (const subscription of subscriptions) subscription[Symbol.dispose]()
+    const before = heard.length
+    await runtime.cancel(await runtime.submit(reviewed, 3))
+    await run.settle()
+    expect(heard).toHaveLength(before)
   })
 
   test('the store is asked for what somebody listens for, and for nothing else', async () => {

@@ -3,15 +3,15 @@ import type { Node } from './rule.ts'
 
 /** Calls that return something else each time, and what to do instead. */
 const calls: Readonly<Record<string, string>> = {
-  'Date.now': step('the time'),
+  'Date.now': call('the time', 'now'),
   'performance.now': step('the time'),
   'process.hrtime': step('the time'),
   'process.hrtime.bigint': step('the time'),
-  'Math.random': step('a random value'),
-  'crypto.randomUUID': step('an id'),
+  'Math.random': call('a random value', 'random'),
+  'crypto.randomUUID': call('an id', 'uuid'),
   'crypto.randomBytes': step('random bytes'),
   'crypto.getRandomValues': step('random bytes'),
-  randomUUID: step('an id'),
+  randomUUID: call('an id', 'uuid'),
   randomBytes: step('random bytes'),
   randomInt: step('a random value'),
   nanoid: step('an id'),
@@ -28,7 +28,7 @@ const effects: Readonly<Record<string, string>> = {
 export function chanceIn(node: Node): { readonly name: string; readonly remedy: string } | undefined {
   if (node.type === 'NewExpression' && nameOf(node['callee'] as Node) === 'Date')
     return (node['arguments'] as readonly unknown[]).length === 0
-      ? { name: 'new Date()', remedy: step('the time') }
+      ? { name: 'new Date()', remedy: 'record the time: new Date(await ctx.now(KEY))' }
       : undefined
   return node.type === 'CallExpression' ? found(node, calls) : undefined
 }
@@ -46,4 +46,8 @@ function found(node: Node, known: Readonly<Record<string, string>>) {
 
 function step(what: string): string {
   return `record ${what} in a step: await ctx.step(KEY, () => …)`
+}
+
+function call(what: string, method: 'now' | 'random' | 'uuid'): string {
+  return `record ${what}: await ctx.${method}(KEY)`
 }

@@ -14,16 +14,27 @@ export const run: Run = async (call) => {
     agreements.length === 0
       ? ['there is no agreement']
       : table(
-          ['AGREEMENT', 'CLIENT', 'TIER', 'LANE', 'ATTEMPT', 'DEADLINE', 'OVERSIGHT', 'OUT OF CREDITS'],
-          agreements.map(({ name, client, tier, lane, timeoutMs, deadlineMs, oversight, outOfCredits }) => [
-            name,
-            client,
-            tier ?? '',
-            lane ?? '',
-            timeoutMs === undefined ? '' : lasting(timeoutMs),
-            deadlineMs === undefined ? '' : lasting(deadlineMs),
-            oversight ?? '',
-            outOfCredits ?? '',
+          [
+            'AGREEMENT',
+            'CLIENT',
+            'AGENTS',
+            'TIER',
+            'LANE',
+            'ATTEMPT',
+            'DEADLINE',
+            'OVERSIGHT',
+            'OUT OF CREDITS',
+          ],
+          agreements.map((it) => [
+            it.name,
+            it.client,
+            it.agents?.join(' ') ?? '',
+            it.tier ?? '',
+            it.lane ?? '',
+            it.timeoutMs === undefined ? '' : lasting(it.timeoutMs),
+            it.deadlineMs === undefined ? '' : lasting(it.deadlineMs),
+            it.oversight ?? '',
+            it.outOfCredits ?? '',
           ]),
         ),
   )

@@ -24,6 +24,12 @@ export const run: Run = async (call) => {
               oldest.taskId,
             ]),
           )),
+      ...reasons.flatMap(({ clients = [] }) =>
+        clients.map(
+          ({ client: name, credits, missing, count: tasks }) =>
+            `client ${name === '' ? 'without a name' : name} has ${credits} credits: ${missing} missing, ${many(tasks, 'task')} queued`,
+        ),
+      ),
     ]
     if (isWatching) print.screen(histogram, lines)
     else print.answer(histogram, lines)
@@ -36,4 +42,5 @@ const meanings: Readonly<Record<string, string>> = {
   slot: 'a free slot',
   worker: 'a worker of its type',
   suspect: 'another task that was lost to crashes',
+  credits: 'credits of its client',
 }

@@ -397,13 +397,41 @@ export function credits({ rule, timed, expect }: Suite): void {
       expect(explained?.summary).toBe(
         'client ada has 4 credits, and the task that comes next in its queue is estimated to cost 5: 1 missing; buy credits with credits.purchase',
       )
-      expect((await scene.read({ kind: 'waits' })).reasons).toMatchObject([{ reason: 'credits', count: 1 }])
+      const short = { client: 'ada', credits: 4, asked: 5, missing: 1 }
+      expect(explained?.credits).toEqual(short)
+      expect((await scene.read({ kind: 'waits' })).reasons).toMatchObject([
+        { reason: 'credits', count: 1, clients: [{ ...short, count: 1 }] },
+      ])
       await buy(scene, 1, { name: 'bob' })
       await scene.accepted({ client: 'bob', cost: 1 })
       expect(await scene.claim()).toMatchObject({ workerId: 'w' })
       await buy(scene, 1)
       expect(await scene.claim()).toMatchObject({ taskId })
       expect(await standing(scene)).toMatchObject({ credits: 0, reserved: 5 })
+    },
+    selling,
+  )
+
+  rule(
+    '11.9 the histogram of waiting tasks names the clients that have too few credits, and how many are missing',
+    async (scene) => {
+      await scene.worker('w', 2)
+      await buy(scene, 2)
+      await buy(scene, 1, { name: 'bob' })
+      for (const [client, lane, cost] of [
+        ['ada', 'normal', 5],
+        ['ada', 'normal', 1],
+        ['ada', 'batch', 3],
+        ['bob', 'normal', 1.5],
+      ] as const)
+        await scene.accepted({ client, lane, cost })
+      await scene.idle()
+      const [found] = (await scene.read({ kind: 'waits' })).reasons
+      expect(found).toMatchObject({ reason: 'credits', state: 'queued', count: 4 })
+      expect(found?.clients).toEqual([
+        { client: 'ada', credits: 2, asked: 3, missing: 1, count: 3 },
+        { client: 'bob', credits: 1, asked: 1.5, missing: 0.5, count: 1 },
+      ])
     },
     selling,
   )

@@ -30,8 +30,11 @@ export interface Timers {
 
 /** Fresh identifiers. */
 export interface Ids {
-  /** A UUID in lower case, never the same twice. */
-  uuid(): string
+  /**
+   * A UUID in lower case, never the same twice. `subject` names what it is for, as that of {@link Random.next}: a test's source may give the
+   * same one again for the same subject.
+   */
+  uuid(subject?: string): string
 }
 
 /** Chance. Its results are recorded, so that a replay does not draw again. */

@@ -1,14 +1,17 @@
 import { RuntimeError } from '../error/errors.ts'
 import { show } from '../check/show.ts'
+import { type PaperEvent, paperEvents } from './event.ts'
 
 /** The events of `E` that a pattern matches, as far as the types can express. */
 export type EventsMatching<E extends { readonly type: string }, P extends string> = string extends E['type']
   ? E
   : P extends '*'
     ? E
-    : P extends `${infer Prefix}${'.*' | ':*'}`
-      ? Extract<E, { readonly type: `${Prefix}.${string}` }>
-      : Extract<E, { readonly type: P }>
+    : P extends PaperEvent
+      ? Extract<E, { readonly type: (typeof paperEvents)[P][number] }>
+      : P extends `${infer Prefix}${'.*' | ':*'}`
+        ? Extract<E, { readonly type: `${Prefix}.${string}` }>
+        : Extract<E, { readonly type: P }>
 
 /** Ends a subscription; calling it again does nothing. `using` does the same at the end of a block. */
 export type Unsubscribe = (() => void) & Disposable
@@ -42,7 +45,7 @@ export class EventBus<E extends { readonly type: string }> {
 
   /**
    * Calls `listener` for every event published from now on whose type matches: a whole name (`task.queued`),
-   * a prefix (`task.*` or `task:*`, at any depth), or `*` for all. Listeners are called in the order in which
+   * a prefix (`task.*` or `task:*`, at any depth), a name of {@link paperEvents}, or `*` for all. Listeners are called in the order in which
    * they subscribed. Throws `invalid_argument` for any other use of `*` and for the empty pattern.
    */
   subscribe<const P extends string>(
@@ -139,6 +142,10 @@ function matcherOf(pattern: string): (type: string) => boolean {
   const prefix = /^([^*]+)[.:]\*$/.exec(pattern)?.[1]
   if (prefix !== undefined) return (type) => type.startsWith(`${prefix}.`)
   if (pattern === '' || pattern.includes('*')) throw refused(pattern)
+  if (Object.hasOwn(paperEvents, pattern)) {
+    const types: readonly string[] = paperEvents[pattern as PaperEvent]
+    return (type) => types.includes(type)
+  }
   return (type) => type === pattern
 }
 

@@ -348,7 +348,7 @@ export const eventCatalogue = {
 export type EventType = keyof typeof eventCatalogue
 
 /**
- * The event for a telemetry name of the scheduler paper. Source: agent-scheduler-paper 7.7;
+ * The events for each telemetry name of the scheduler paper. A listener for such a name gets these. Source: agent-scheduler-paper 7.7;
  * `docs/semantics.md 1.6`.
  */
 export const paperEvents = {
@@ -363,6 +363,9 @@ export const paperEvents = {
   agent_cancelled: ['task.canceled'],
   agent_terminated: ['task.completed', 'task.failed', 'task.canceled', 'task.rejected'],
 } as const satisfies Record<string, readonly EventType[]>
+
+/** A telemetry name of the scheduler paper. */
+export type PaperEvent = keyof typeof paperEvents
 
 /**
  * An event as the store hands it out: a fact of one task, in the past tense. `seq` rises by one within the task without a

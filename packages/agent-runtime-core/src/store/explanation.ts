@@ -39,6 +39,8 @@ export interface Explanation {
   readonly start?: StartEstimate
   /** Queued, for a quota: that quota as it stands. */
   readonly quota?: QuotaState
+  /** Queued, for credits: what its client has, and what is missing. Source: `docs/credits.md`. */
+  readonly credits?: MissingCredits
   /** Waiting: what for. Over: of what kind, or why. */
   readonly reason?: string
   /** A job of a marketplace that has not completed: the stage that it is in, or ended in. Source: `docs/marketplace.md`. */
@@ -74,6 +76,17 @@ export interface Explanation {
  * crashes, and waits until another such task has run (`docs/semantics.md 3.9`); `credits`: those of its client do not cover its estimate, or that of the first of its stream; `slot`: nothing but a free slot is missing.
  */
 export type QueueReason = 'delay' | 'paused' | 'slot' | 'worker' | 'suspect' | 'credits' | `quota:${string}`
+
+/** A client that has too few credits for the task that comes next in a queue of its. */
+export interface MissingCredits {
+  readonly client: string
+  /** The free ones that it has. */
+  readonly credits: number
+  /** The estimate of that task. */
+  readonly asked: number
+  /** With so many more it can start. */
+  readonly missing: number
+}
 
 /** Where a queued task stands. Source: `docs/semantics.md` C5, 11.2. */
 export interface QueuePlace {
@@ -229,4 +242,9 @@ export interface WaitCount {
   readonly count: number
   /** The one that was submitted first; of `delay` the one that is due first. */
   readonly oldest: { readonly taskId: string; readonly ageMs: number }
+  /**
+   * Only with `credits`: the clients that have too few, and for how many tasks, most tasks first; at most 100. `asked` and `missing` are those of
+   * the queue that needs the least.
+   */
+  readonly clients?: readonly (MissingCredits & { readonly count: number })[]
 }

@@ -26,6 +26,10 @@ describe('EventBus', () => {
     ['ta.*', []],
     ['task.queued.*', []],
     ['constructor', []],
+    ['agent_started', ['task.queued']],
+    ['job_assigned', ['task.started']],
+    ['agent_terminated', []],
+    ['toString', []],
   ])('%s gets %o', (pattern, types) => {
     const { bus } = createBus()
     const heard: string[] = []
@@ -66,7 +70,8 @@ describe('EventBus', () => {
       expectTypeOf(event.type).toEqualTypeOf<'task.queued' | 'task.started'>(),
     )
     bus.subscribe('*', (event) => expectTypeOf(event).toEqualTypeOf<Event>())
-    expect(bus.size).toBe(3)
+    bus.subscribe('job_assigned', (event) => expectTypeOf(event.worker).toEqualTypeOf<string>())
+    expect(bus.size).toBe(4)
   })
 
   test('calls listeners in the order of subscription, whatever their patterns', () => {

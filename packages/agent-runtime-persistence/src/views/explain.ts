@@ -179,7 +179,7 @@ export function prepareExplain(
   function explainQueued(
     row: TaskRow,
     dueAt: number | undefined,
-  ): Pick<Explanation, 'summary' | 'waitsFor' | 'until' | 'ahead' | 'place' | 'start' | 'quota'> {
+  ): Pick<Explanation, 'summary' | 'waitsFor' | 'until' | 'ahead' | 'place' | 'start' | 'quota' | 'credits'> {
     const queue = view()
     if (dueAt !== undefined)
       return {

@@ -49,7 +49,7 @@ export interface QueueContext {
 
 /** What keeps the tasks of a stream from starting, whoever comes first. */
 export type Obstacle = Required<Pick<Explanation, 'waitsFor' | 'summary'>> &
-  Pick<Explanation, 'until' | 'quota'>
+  Pick<Explanation, 'until' | 'quota' | 'credits'>
 
 /** The queue at one moment: every answer from the same rows. */
 export type QueueView = ReturnType<ReturnType<typeof prepareQueueView>>
@@ -151,7 +151,7 @@ export function prepareQueueView(context: QueueContext, workers: () => readonly 
     }
 
     /** Why a stream waits for credits of its client. */
-    function creditsWanted(stream: StreamRow): string | undefined {
+    function creditsWanted(stream: StreamRow): Required<Pick<Obstacle, 'summary' | 'credits'>> | undefined {
       const { id, client: name } = stream
       const client = load.client(name)
       const text = accountOfFirst.get(id) ?? null
@@ -160,7 +160,11 @@ export function prepareQueueView(context: QueueContext, workers: () => readonly 
       if (!wantsCredits(sellingFor(stream, client, account), credits, account)) return undefined
       const whose = name === '' ? 'the client without a name' : `client ${name}`
       const cost = account?.cost ?? MICRO
-      return `${whose} has ${credits / MICRO} credits, and the task that comes next in its queue is estimated to cost ${cost / MICRO}: ${(cost - credits) / MICRO} missing; buy credits with credits.purchase`
+      const [has, asked, missing] = [credits / MICRO, cost / MICRO, (cost - credits) / MICRO]
+      return {
+        summary: `${whose} has ${has} credits, and the task that comes next in its queue is estimated to cost ${asked}: ${missing} missing; buy credits with credits.purchase`,
+        credits: { client: name, credits: has, asked, missing },
+      }
     }
 
     /**
@@ -196,7 +200,7 @@ export function prepareQueueView(context: QueueContext, workers: () => readonly 
           }
       }
       const credits = creditsWanted(stream)
-      if (credits !== undefined) return { summary: credits, waitsFor: 'credits' }
+      if (credits !== undefined) return { ...credits, waitsFor: 'credits' }
       if (isQuarantined(stream))
         return {
           summary:

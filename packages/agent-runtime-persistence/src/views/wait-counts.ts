@@ -1,4 +1,10 @@
-import type { QueueReason, WaitCount, WaitHistogram, WaitReason } from '@ku0/agent-runtime-core'
+import type {
+  MissingCredits,
+  QueueReason,
+  WaitCount,
+  WaitHistogram,
+  WaitReason,
+} from '@ku0/agent-runtime-core'
 import type { TaskRow } from '@ku0/agent-runtime-core/transition'
 import { prepareQueueView, type QueueContext } from './queue-view.ts'
 import { WAITING_BY_INDEX } from '../sqlite/schema.ts'
@@ -9,7 +15,13 @@ interface Found {
   readonly count: number
   /** The task that comes first of them. */
   readonly task: number
+  /** For credits. */
+  readonly clients?: Clients
 }
+type Clients = NonNullable<WaitCount['clients']>
+
+/** The most clients without credits that an answer names. */
+const MAX_CLIENTS = 100
 
 /** Counts why tasks wait: those that are queued by their streams, those that wait by the index of such tasks. */
 export function prepareWaitCounts(
@@ -36,8 +48,11 @@ export function prepareWaitCounts(
     for (const stream of queue.queued) {
       const first = head.get(stream.id)
       if (first === undefined) continue
-      const reason = queue.obstacle(stream, first)?.waitsFor ?? 'slot'
-      found.push({ reason, state: 'queued', count: stream.depth, task: first.id })
+      const { waitsFor = 'slot', credits } = queue.obstacle(stream, first) ?? {}
+      const counted = { reason: waitsFor, state: 'queued', count: stream.depth, task: first.id } as const
+      found.push(
+        credits === undefined ? counted : { ...counted, clients: [{ ...credits, count: stream.depth }] },
+      )
     }
     const due = queue.delayed === 0 ? undefined : nextDue.get()
     if (due !== undefined) found.push({ reason: 'delay', state: 'queued', count: queue.delayed, task: due })
@@ -67,8 +82,31 @@ function together(found: readonly Found[]): readonly Found[] {
       it.reason,
       known === undefined
         ? it
-        : { ...known, count: known.count + it.count, task: Math.min(known.task, it.task) },
+        : {
+            ...known,
+            count: known.count + it.count,
+            task: Math.min(known.task, it.task),
+            ...(it.clients === undefined ? {} : { clients: [...(known.clients ?? []), ...it.clients] }),
+          },
     )
   }
-  return [...byReason.values()]
+  return [...byReason.values()].map(({ clients, ...it }) =>
+    clients === undefined ? it : { ...it, clients: clientsOf(clients) },
+  )
+}
+
+/** One for each client, with the queue of it that needs the least. */
+function clientsOf(found: Clients): Clients {
+  const byName = new Map<string, MissingCredits & { readonly count: number }>()
+  for (const it of found) {
+    const known = byName.get(it.client)
+    if (known === undefined) byName.set(it.client, it)
+    else {
+      const least = it.missing < known.missing ? it : known
+      byName.set(it.client, { ...least, count: known.count + it.count })
+    }
+  }
+  return [...byName.values()]
+    .toSorted((a, b) => b.count - a.count || (a.client < b.client ? -1 : 1))
+    .slice(0, MAX_CLIENTS)
 }

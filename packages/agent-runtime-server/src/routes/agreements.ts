@@ -25,6 +25,7 @@ export const listAgreements = endpoint({
               kind: z.literal('agreement'),
               name: z.string(),
               client: z.string(),
+              agents: z.array(z.string()).optional(),
               tier: z.enum(clientTiers).optional(),
               lane: z.enum(lanes).optional(),
               timeoutMs: z.number().optional(),

@@ -109,6 +109,20 @@ export const showQueue = endpoint({
             state: z.enum(['queued', 'waiting']),
             count: z.int(),
             oldest: z.object({ taskId: z.string(), ageMs: z.number() }),
+            clients: z
+              .array(
+                z.object({
+                  client: z.string(),
+                  credits: z.number(),
+                  asked: z.number(),
+                  missing: z.number(),
+                  count: z.int(),
+                }),
+              )
+              .optional()
+              .openapi({
+                description: 'Of credits: who has too few, what is missing, and for how many tasks',
+              }),
           }),
         ),
       }),

@@ -6,6 +6,8 @@ export interface AgreementTerms {
   readonly name: string
   /** The client that its tasks run for. */
   readonly client: string
+  /** The agents, or other task types, that may be submitted under it; any of them by default. They may call others. */
+  readonly agents?: readonly string[] | undefined
   /** The tier of that client: set with the first submission of a process that comes under the agreement. */
   readonly tier?: ClientTier | undefined
   readonly lane?: Lane | undefined

@@ -312,7 +312,7 @@ export interface Client extends AsyncDisposable {
 
   /**
    * Calls the listener for events of every process as they are committed, from now on: `task.completed`,
-   * `task.*`, `task:*` or `*`. A pattern that matches no event throws `invalid_argument`. Only events that
+   * `task.*`, `task:*`, `*`, or a name of the scheduler paper such as `agent_terminated`. A pattern that matches no event throws `invalid_argument`. Only events that
    * somebody listens for leave the store. An error of the listener is logged and has no other effect.
    */
   on<const P extends EventPattern>(

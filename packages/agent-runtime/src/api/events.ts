@@ -1,11 +1,14 @@
-import type { EvaluationRecord, EventData, EventType } from '@ku0/agent-runtime-core'
+import type { EvaluationRecord, EventData, EventType, PaperEvent } from '@ku0/agent-runtime-core'
 import type { StuckTask } from './watchdog.ts'
 
 /** An event as the runtime publishes it, with parsed data and decoded values. */
 export type RuntimeEvent = { [T in EventType]: EventOf<T> }[EventType]
 
-/** A pattern of events for `on`: a name of an event (`task.completed`), all names that begin so (`task.*` or `task:*`), or all of them (`*`). */
-export type EventPattern = '*' | EventType | `${PrefixOf<EventType>}${'.*' | ':*'}`
+/**
+ * A pattern of events for `on`: a name of an event (`task.completed`), all names that begin so (`task.*` or `task:*`), all of them (`*`), or a
+ * telemetry name of the scheduler paper (`agent_terminated`), which stands for one event or several. Source: `docs/semantics.md 1.6`.
+ */
+export type EventPattern = '*' | EventType | PaperEvent | `${PrefixOf<EventType>}${'.*' | ':*'}`
 
 type PrefixOf<T extends string> = T extends `${infer First}.${infer Rest}`
   ? First | `${First}.${PrefixOf<Rest>}`

@@ -108,6 +108,18 @@ export interface TaskContext<X extends Exchange = any> {
   ): Promise<Stored>
 
   /**
+   * The time, epoch ms, recorded under the key as the result of a {@link step}: later passes get the same. In a test it is the time of the test.
+   * Throws {@link DuplicateStepKey}, and the signal's reason. Source: `docs/semantics.md 7.8`.
+   */
+  now(key: string): Promise<number>
+
+  /** A random number in [0, 1), recorded as {@link now} records the time. In a test it follows from the test's seed. Not for secrets. */
+  random(key: string): Promise<number>
+
+  /** A random UUID in lower case, recorded as {@link now} records the time. In a test it follows from the test's seed. */
+  uuid(key: string): Promise<string>
+
+  /**
    * Waits `ms` from the call on, 0 to 1e15, across crashes, restarts and times when no process runs. A timer
    * that became due meanwhile fires once. The key names the wait and is one of the step keys of the pass.
    * When only waits are left, the pass ends: the handler's signal aborts, the promises that it awaits never

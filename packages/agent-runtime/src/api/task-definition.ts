@@ -24,6 +24,7 @@ export interface TaskDefinition<
   /** The lane of submissions with a `dueAt` or `delayMs`. */
   readonly delayedLane: Lane
   readonly timeoutMs: number | undefined
+  readonly abortGraceMs: number | undefined
   readonly profile: TaskProfile | undefined
   readonly model: string | undefined
   readonly budget: BudgetOptions | undefined

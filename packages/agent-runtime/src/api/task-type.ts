@@ -85,6 +85,11 @@ export interface TaskDefinitionOptions<
    */
   readonly timeoutMs?: number | undefined
   /**
+   * How long its handler may take to stop, once its signal has aborted: then it counts as leaked or, in {@link isolation}, is ended. For a
+   * supervised child it is the `shutdown` of Erlang/OTP. `abortGraceMs` of the configuration by default. Source: `docs/semantics.md 5.4`.
+   */
+  readonly abortGraceMs?: number | undefined
+  /**
    * The usage that is expected of its work: `LIGHT`, `STANDARD`, `HEAVY`, `EXTREME`, or a `CUSTOM` profile with its
    * config. Its lease ends with `budget_exceeded` after the profile's `maxDurationMs`, which heartbeats never
    * extend, or above a hard limit. If the profile requires heartbeats, send them with `ctx.heartbeat`. None

@@ -136,7 +136,7 @@ export class Submissions {
 
   /** A submission whose input no schema here checks, for later. */
   async uncheckedLater(type: string, item: SubmitItem, place: string): Promise<Submission> {
-    const prepared = this.#unchecked(type, this.#resolved(item, place))
+    const prepared = this.#unchecked(type, this.#resolved(item, place, type))
     await this.#keep(item.options, place)
     return prepared
   }
@@ -153,7 +153,7 @@ export class Submissions {
   }
 
   /** The item with its agreement in place of the name of it. */
-  #resolved(item: SubmitItem, call: string): ResolvedItem {
+  #resolved(item: SubmitItem, call: string, type: string): ResolvedItem {
     const { options } = item
     if (options?.agreement === undefined) return item as ResolvedItem
     const agreement = this.agreementOf(options, call) as Agreement
@@ -161,6 +161,11 @@ export class Submissions {
     if (client !== undefined && client !== agreement.client)
       throw invalid(
         `${call} options agreement and client: the agreement ${show(agreement.name)} is with ${show(agreement.client)}; given ${show(client)}`,
+      )
+    const { agents } = agreement
+    if (agents !== undefined && !agents.includes(type))
+      throw invalid(
+        `${call} option agreement: the agreement ${show(agreement.name)} is for ${agents.map((name) => show(name)).join(', ')}; given ${show(type)}`,
       )
     return { ...item, options: { ...options, agreement } }
   }
@@ -178,7 +183,7 @@ export class Submissions {
       )
     }
     checkOptions(item.options, call)
-    const resolved = this.#resolved(item, call)
+    const resolved = this.#resolved(item, call, type)
     const { options } = resolved
     const terms = this.#types.find(type, task)
     if (terms === undefined) return unknown(type, resolved)

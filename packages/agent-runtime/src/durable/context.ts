@@ -1,5 +1,6 @@
 import {
   compareOversight,
+  type Environment,
   idempotencyKey,
   isRecord,
   type Lane,
@@ -154,6 +155,18 @@ export class HandlerContext implements TaskContext {
   step(key: unknown, ...rest: readonly unknown[]): Promise<never> {
     const [options, fn] = rest.length < 2 ? [undefined, rest[0]] : rest
     return runStep(this.#pass, this.#scope, [key, options, fn], this.#callee('step'))
+  }
+
+  now(key: string): Promise<number> {
+    return this.#drawn('now', key, ({ clock }) => Math.floor(clock.now()))
+  }
+
+  random(key: string): Promise<number> {
+    return this.#drawn('random', key, ({ random }, subject) => random.next(subject))
+  }
+
+  uuid(key: string): Promise<string> {
+    return this.#drawn('uuid', key, ({ ids }, subject) => ids.uuid(subject))
   }
 
   sleep(key: string, ms: number): Promise<void> {
@@ -325,6 +338,17 @@ export class HandlerContext implements TaskContext {
   /** For the runtime's own task types: how many waits whose keys begin with the prefix have ended. */
   waitsOver(prefix: string): number {
     return [...this.#memos.waits.keys()].filter((key) => key.startsWith(prefix)).length
+  }
+
+  /** A step of the handler whose result is the time or chance of the runtime. Source: `docs/semantics.md 7.8`. */
+  #drawn<T>(
+    method: 'now' | 'random' | 'uuid',
+    key: string,
+    draw: (environment: Environment, subject: string) => T,
+  ): Promise<T> {
+    const { environment } = this.#attempt.parts
+    const fn = (step: StepHandle) => draw(environment, `${method}\n${step.idempotencyKey}`)
+    return runStep(this.#pass, this.#scope, [key, undefined, fn], this.#callee(method))
   }
 
   get #pass(): Pass {

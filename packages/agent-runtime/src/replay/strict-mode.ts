@@ -153,7 +153,7 @@ function faultOf({ report, request }: Shown): RuntimeError | undefined {
   return notDeterministic(
     report,
     `takes another path when it is replayed: ${what}`,
-    'What decides its calls has changed in between, such as the time, chance, or a variable outside of the handler: read it in a step',
+    'What decides its calls has changed in between, such as the time, chance, or a variable outside of the handler: read it in a step, the time and chance with ctx.now, ctx.random and ctx.uuid',
   )
 }
 
@@ -168,7 +168,7 @@ function notDeterministic(
 }
 
 const FROM_OUTSIDE =
-  'It comes from the time, chance, a variable outside of the handler, or the order in which steps side by side ended: read it in a step, keep to the order of the calls, or leave it out'
+  'It comes from the time, chance, a variable outside of the handler, or the order in which steps side by side ended: read it in a step (the time and chance with ctx.now, ctx.random and ctx.uuid), keep to the order of the calls, or leave it out'
 /** How long a replay may wait for something of the handler's own, ms of real time: the slot of its task is kept meanwhile. */
 const TIMEOUT_MS = 1_000
 const MOST = 1_000

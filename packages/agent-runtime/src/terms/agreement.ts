@@ -6,6 +6,7 @@ import {
   lanes,
   limitRule,
   nameRule,
+  namesRule,
   outOfCreditsChoices,
   oversightModes,
   problemsIn,
@@ -29,7 +30,11 @@ export function defineAgreement(terms: AgreementTerms): Agreement {
   const problems = problemsIn(terms, rules)
   if (problems.length > 0)
     throw new ConfigError(problems.map((it) => ({ ...it, path: `agreement: ${it.path}` })))
-  const agreement: Agreement = Object.freeze({ ...withoutUndefined(terms), kind: 'agreement' as const })
+  const agreement: Agreement = Object.freeze({
+    ...withoutUndefined(terms),
+    ...(terms.agents === undefined ? {} : { agents: Object.freeze([...terms.agents]) }),
+    kind: 'agreement' as const,
+  })
   made.add(agreement)
   return agreement
 }
@@ -44,6 +49,7 @@ const made = new WeakSet<object>()
 const rules: Rules<AgreementTerms> = {
   name: nameRule,
   client: nameRule,
+  agents: namesRule,
   tier: isOneOf(clientTiers),
   lane: isOneOf(lanes),
   timeoutMs: limitRule,

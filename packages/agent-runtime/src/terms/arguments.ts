@@ -14,6 +14,7 @@ import {
   lanes,
   listOf,
   namesRule,
+  paperEvents,
   rejectionReasons,
   type Rules,
   show,
@@ -160,7 +161,7 @@ const stateNames: ReadonlySet<unknown> = new Set([...taskStates, 'cancelled'])
 const eventTypes = Object.keys(eventCatalogue) as EventType[]
 
 function selectsSome(pattern: string): boolean {
-  if (pattern === '*') return true
+  if (pattern === '*' || Object.hasOwn(paperEvents, pattern)) return true
   const prefix = /^(.+)[.:]\*$/.exec(pattern)?.[1]
   return eventTypes.some((type) => (prefix === undefined ? type === pattern : type.startsWith(`${prefix}.`)))
 }

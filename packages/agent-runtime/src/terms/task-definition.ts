@@ -128,6 +128,7 @@ function madeOf<
     approvals,
     emits,
     timeoutMs,
+    abortGraceMs,
     model,
     budget,
     tools,
@@ -148,6 +149,7 @@ function madeOf<
     approvals,
     emits,
     ...limits,
+    abortGraceMs,
     recovery: recovery && recoveryOf(recovery),
     profile,
     replay,
@@ -241,6 +243,7 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   emits: ['a schema', isSchema],
   lane: isOneOf(lanes),
   timeoutMs: limitRule,
+  abortGraceMs: limitRule,
   // profileProblems reports what is wrong with them.
   profile: ['', () => true],
   limits: ['', () => true],

@@ -53,7 +53,8 @@ export class TestProcess {
     const storeTimers = new MortalTimers(clock, life)
     const drawn = createVirtualEnvironment(`${seed}\nprocess ${number}`, { digest: systemEnvironment.digest })
     const random = { next: (subject?: string) => drawFor(seed, subject) ?? drawn.random.next() }
-    const environment = { ...drawn, clock, timers, random }
+    const ids = { uuid: (subject?: string) => idFor(seed, subject) ?? drawn.ids.uuid() }
+    const environment = { ...drawn, clock, timers, random, ids }
     const runtimeOptions: RuntimeOptions = {
       store: url,
       tasks: Array.isArray(tasks) ? tasks.map((task) => observedTask(task, life, ledger)) : tasks,
@@ -128,6 +129,10 @@ export class TestProcess {
 }
 
 /** Draws that are the same in every process of a test, whatever was drawn before. */
+function idFor(seed: number | string, subject: string | undefined): string | undefined {
+  return subject === undefined ? undefined : createVirtualEnvironment(`${seed}\n${subject}`).ids.uuid()
+}
+
 function drawFor(seed: number | string, subject: string | undefined): number | undefined {
   return subject === undefined ? undefined : new SeededRandom(`${seed}\n${subject}`).next()
 }

@@ -108,11 +108,18 @@ export class Scheduler implements AttemptObserver {
 
   #run(claim: Claim): void {
     const definition = this.#definitions.get(claim.type)
-    const isolated = definition && this.#isolation?.attemptOf(this.#parts, claim, definition, this)
-    const attempt = isolated ?? new Attempt(this.#parts, claim, this)
+    const parts = this.#partsFor(definition)
+    const isolated = definition && this.#isolation?.attemptOf(parts, claim, definition, this)
+    const attempt = isolated ?? new Attempt(parts, claim, this)
     this.#add(attempt)
     if (attempt instanceof Attempt) runClaim(attempt, definition)
     else attempt.start()
+  }
+
+  /** A task type may have a grace of its own. */
+  #partsFor({ abortGraceMs }: Partial<TaskDefinition> = {}): Parts {
+    if (abortGraceMs === undefined) return this.#parts
+    return { ...this.#parts, config: { ...this.#parts.config, abortGraceMs } }
   }
 
   /** Gives a task back that came too late. */

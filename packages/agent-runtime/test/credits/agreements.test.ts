@@ -225,4 +225,19 @@ describe('an agreement', () => {
     )
     expect(() => defineAgreement({ name: '', client: 'acme', lane: 'fast' } as never)).toThrow(ConfigError)
   })
+
+  test('12.5 may be for some agents: others are not submitted under it, and what an agent calls is its own business', async () => {
+    const gold = defineAgreement({ name: 'gold', client: 'acme', agents: ['work'] })
+    expect(Object.isFrozen(gold.agents)).toBe(true)
+    const { runtime } = await virtualRuntime({ tasks: [work, inner], agreements: [gold], start: false })
+    expect(await runtime.submit(work, null, { agreement: 'gold' })).toMatchObject({ accepted: true })
+    const under = { agreement: 'gold' }
+    const refusal = 'option agreement: the agreement "gold" is for "work"; given "inner"'
+    await expect(runtime.submit(inner, null, under)).rejects.toThrow(`submit ${refusal}`)
+    const nightly = { cron: '0 3 * * *' }
+    await expect(runtime.schedules.put('nightly', nightly, inner, null, under)).rejects.toThrow(refusal)
+    expect(() => defineAgreement({ name: 'gold', client: 'acme', agents: 'work' } as never)).toThrow(
+      'agreement: agents: a list of names',
+    )
+  })
 })

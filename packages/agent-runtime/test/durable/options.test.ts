@@ -185,6 +185,9 @@ test.each([
     '$ku0/x',
     "the id of a patch must not begin with '$ku0/', which is reserved for the runtime; given",
   ],
+  ['now', 5, 'a step key must be a string of 1 to 255 characters, not 5'],
+  ['random', undefined, 'a step key must be a string of 1 to 255 characters, not undefined'],
+  ['uuid', '', 'a step key must be a string of 1 to 255 characters, not ""'],
 ] as const)('%s(%j) is refused', async (method, given, message) => {
   expect(await refusal(async (ctx) => await ctx[method](given as never))).toContain(
     `invalid_argument: ${message}`,

@@ -161,6 +161,19 @@ describe('execution: cancellation', () => {
     expect(await runtime.status(taskId)).toMatchObject({ abort: { graceExpiredAt: at, acknowledgedAt: at } })
   })
 
+  test.each([5_000, 60_000])('5.4 a task type may have a grace of its own: %i ms', async (abortGraceMs) => {
+    const task = defineTask({ type: 'stuck', input: z.null(), abortGraceMs }, () => gate().promise)
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
+    const { taskId } = await runtime.submit(task, null)
+    await turns()
+    await runtime.cancel(taskId)
+    await elapse(abortGraceMs - 1)
+    expect(runtime.leaked()).toEqual([])
+    await elapse(1)
+    expect(runtime.leaked()).toMatchObject([{ taskId }])
+    expect((await all(runtime.events(taskId))).at(-1)).toMatchObject({ data: { afterMs: abortGraceMs } })
+  })
+
   test('E05 hooks: a throwing one is logged, a hanging one is left after cleanupTimeoutMs, and none delays the state', async () => {
     const called: string[] = []
     const door = gate()

@@ -17,7 +17,7 @@ import { defineTask, type Schema, type TaskContext } from '../../src/index.ts'
 import { World } from './world.ts'
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
-const seed = Number(process.env['FUZZ_SEED'] ?? 1)
+const seed = Number(process.env['FUZZ_SEED'] ?? 2)
 const runs = Number(process.env['FUZZ_RUNS'] ?? draws(1, 3, 6))
 
 /** A call of a handler's context. */
@@ -109,6 +109,9 @@ const parts: Readonly<Record<string, Part>> = {
     open: (ctx, ...given: [never, unknown, never]) => ctx.requestApproval(...given),
   },
   patched: { given: [key], open: (ctx, id: never) => ctx.patched(id) },
+  now: { given: [key], open: (ctx, name: never) => ctx.now(name) },
+  random: { given: [key], open: (ctx, name: never) => ctx.random(name) },
+  uuid: { given: [key], open: (ctx, name: never) => ctx.uuid(name) },
   spawn: {
     given: [key, mostly(values('echo', 'fails')), hostile, spawnOptions, fields({ timeoutMs })],
     open: async (ctx, name: never, task: never, input: unknown, options: never, wait: never) => {
