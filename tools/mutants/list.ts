@@ -741,6 +741,48 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/crash/durability.test.ts', 'T1'],
   },
   {
+    name: 'T6 a commit is answered before the anchor has it',
+    file: `${persistence}engine/engine.ts`,
+    edits: [
+      [
+        '    yield* got(db.afterCommit({ wrote, mono }))\n',
+        '    if (this.untaken === undefined) yield* got(db.afterCommit({ wrote, mono }))\n',
+      ],
+      [
+        '    this.taken(untaken)\n',
+        '    this.taken(untaken)\n    yield* got(this.db.afterCommit({ wrote: true, mono: 0 }))\n',
+      ],
+    ],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/open/engine.test.ts',
+      'T6 an answer comes after the anchor',
+    ],
+  },
+  {
+    name: 'a turn is decided before the last commit is taken into the cache',
+    file: `${persistence}engine/engine.ts`,
+    edits: [['      yield* this.takeIn()\n      yield* this.run(', '      yield* this.run(']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/open/engine.test.ts',
+      'a turn comes at once and does first',
+    ],
+  },
+  {
+    name: 'a flush does not look for a lease that was granted after the last tick',
+    file: `${persistence}sqlite/database.ts`,
+    edits: [["if (state === 'running') this.lapses", "if (state !== 'running') this.lapses"]],
+    killedBy: ['packages/agent-runtime-persistence/test/open/engine.test.ts', 'run out since the last tick'],
+  },
+  {
+    name: 'a flush does not look for what another process has made due',
+    file: `${persistence}sqlite/database.ts`,
+    edits: [['    this.dueTasks.forget()\n    this.lapses.forget()\n', '']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/open/engine.test.ts',
+      'a lease of another process that has run out',
+    ],
+  },
+  {
     name: 'T6 the anchor is told of the first commit only',
     file: `${persistence}sqlite/anchor.ts`,
     edits: [

@@ -60,6 +60,8 @@ export class Engine {
   /** So many of the calls are flushed one at a time, since together they failed. */
   private singly = 0
   private failure: Error | undefined
+  /** A commit that stands and was told of, until {@link Engine.settle} takes it into the cache. */
+  private untaken: Pick<SentFlush, 'flushed' | 'foreign'> | undefined
 
   constructor(db: Database, setting: EngineSetting) {
     this.db = db
@@ -164,7 +166,7 @@ export class Engine {
 
   /** Whether this process holds no lease. */
   get rests(): boolean {
-    return !this.held.holdsAny
+    return this.untaken === undefined && !this.held.holdsAny
   }
 
   /** Whether calls wait for a flush that may begin now. */
@@ -179,9 +181,33 @@ export class Engine {
 
   /** Does what is due and says what came of it; run it when something came in, and after {@link Engine.restMs}. */
   *take(): Steps<Turn> {
-    if (this.failure === undefined && !this.isClosed) yield* this.tryRun()
+    if (this.isLive) yield* this.tryRun()
+    yield* this.settle()
+    return this.said()
+  }
+
+  /** The same before {@link Engine.settle}, which follows: whoever waits for an answer need not wait for that. */
+  *takeFirst(): Steps<Turn> {
+    if (this.isLive) yield* this.tryRun()
+    return this.said()
+  }
+
+  private get isLive(): boolean {
+    return this.failure === undefined && !this.isClosed
+  }
+
+  private said(): Turn {
     this.draft.settings = this.inForce.takeNews()
     return this.draft.take()
+  }
+
+  /** Takes what the last turn committed into the cache. */
+  *settle(): Steps<void> {
+    try {
+      yield* this.takeIn()
+    } catch (error) {
+      this.stop(this.db.errorOf(error))
+    }
   }
 
   /** The answers to what was read since the last turn: none of them has to wait for a flush. */
@@ -205,6 +231,8 @@ export class Engine {
 
   /** How long it may rest, in ms, when nothing comes in. */
   restMs(): number {
+    // That it has stopped is said in a turn.
+    if (!this.isClosed && (this.untaken ?? this.draft.failed) !== undefined) return 0
     if (this.failure !== undefined || this.isClosed) return Number.POSITIVE_INFINITY
     const now = this.mono()
     // What is due waits for the answer to the commit under way.
@@ -230,6 +258,7 @@ export class Engine {
 
   private *tryRun(): Steps<void> {
     try {
+      yield* this.takeIn()
       yield* this.run(this.mono())
     } catch (error) {
       this.stop(this.db.errorOf(error))
@@ -286,7 +315,7 @@ export class Engine {
       if (end === 'repeat') this.calls = this.calls.length === 0 ? batch : [...batch, ...this.calls]
     }
     if (end === 'committed' || end === 'refused') {
-      yield* this.due.armTasks(this.mono())
+      if (this.untaken === undefined) yield* this.due.armTasks(this.mono())
       this.singly = Math.max(0, this.singly - batch.length)
     }
     return end
@@ -407,7 +436,8 @@ export class Engine {
       const { flushed, foreign, sent } = end
       const it = { flushed, foreign, batch, mono, held: new Map(cache.running) }
       if (batch.length === 0) this.looksInVain = !flushed.wrote
-      this.taken(flushed, foreign)
+      this.hand(flushed, 1)
+      this.taken({ flushed, foreign })
       this.sent.add(it, sent)
       return 'sent'
     }
@@ -421,8 +451,13 @@ export class Engine {
     this.busySince = undefined
     if (end.as === 'committed') {
       if (batch.length === 0) this.looksInVain = !end.flushed.wrote
-      this.taken(end.flushed, end.foreign)
-      yield* this.told({ flushed: end.flushed, foreign: end.foreign, batch, mono })
+      const { flushed, foreign } = end
+      this.hand(flushed, 1)
+      // What is told of leases and workers besides the answers is read from the cache.
+      if (foreign || this.heldAsks.length > 0 || flushed.ws.workers.changed.size > 0)
+        this.taken({ flushed, foreign })
+      else this.untaken = { flushed, foreign }
+      yield* this.told({ flushed, foreign, batch, mono })
       return 'committed'
     }
     // What is to be renewed, and when something is due, is read again at once: perhaps nobody writes for long.
@@ -438,10 +473,19 @@ export class Engine {
   }
 
   /** What was decided is what the next flush builds on. */
-  private taken(flushed: Flushed, foreign: boolean): void {
+  private taken({ flushed, foreign }: Pick<SentFlush, 'flushed' | 'foreign'>): void {
     this.ahead.claimed(flushed.claims.length, foreign)
     this.cache.absorb(flushed.ws)
-    this.hand(flushed, 1)
+  }
+
+  /** The same for a commit that stands, with what follows from it for this process. */
+  private *takeIn(): Steps<void> {
+    const { untaken } = this
+    if (untaken === undefined || this.isClosed) return
+    this.untaken = undefined
+    this.taken(untaken)
+    this.held.forgetEnded()
+    yield* this.due.armTasks(this.mono())
   }
 
   /** What follows a commit that stands. Nothing here may be repeated, and what fails here stops the store. */
@@ -455,7 +499,7 @@ export class Engine {
       due.schedulesChanged()
     }
     if (ws.budgets.changed.size > 0) cache.budgetAt = yield* got(db.nextAt('budget'))
-    this.held.forgetEnded()
+    if (this.untaken === undefined) this.held.forgetEnded()
     const ownWrote = ws.events.length > 0
     if (publisher.isBehind(ownWrote, foreign)) yield* publisher.publishForeign(draft, ownWrote)
     if (wrote) this.commits++
@@ -548,6 +592,7 @@ export class Engine {
   /** Fail-stop: what is unknown stays unknown, so nothing more is acknowledged. */
   private stop(error: Error): void {
     this.failure = error
+    this.untaken = undefined
     for (const { batch } of [...this.sent.takeAll(), { batch: [...this.calls, ...this.heldAsks] }])
       for (const { call } of batch) this.draft.answers.push({ call, error })
     this.calls = []

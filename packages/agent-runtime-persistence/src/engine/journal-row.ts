@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { EventRow } from '@ku0/agent-runtime-core/transition'
 
 /**
@@ -12,11 +12,23 @@ export function journalRow(
   at: number,
   events: readonly EventRow[],
 ): { readonly touched: string; readonly hash: Uint8Array } {
-  const hash = createHash('sha256').update(previous).update(`ku0.journal.1\n${number}\n${at}\n`)
-  const hashes = Buffer.allocUnsafe(events.length * 32)
-  for (const [index, event] of events.entries()) hashes.set(event.hash, index * 32)
-  return { touched: touchedText(events), hash: hash.update(hashes).digest() }
+  const header = `ku0.journal.1\n${number}\n${at}\n`
+  const size = previous.length + header.length + events.length * digestBytes
+  if (scratch.length < size) scratch = Buffer.allocUnsafe(size * 2)
+  scratch.set(previous, 0)
+  let end = previous.length
+  end += scratch.write(header, end, 'latin1')
+  for (const event of events) {
+    scratch.set(event.hash, end)
+    end += digestBytes
+  }
+  // In one call, since a hash object takes twice the time: 1.5 µs of processor time for one event, and 0.8 without it.
+  const digest = hash('sha256', scratch.subarray(0, end), 'latin1')
+  return { touched: touchedText(events), hash: Buffer.from(digest, 'latin1') }
 }
+
+const digestBytes = 32
+let scratch = Buffer.allocUnsafe(4096)
 
 function touchedText(events: readonly EventRow[]): string {
   let text = '['

@@ -44,7 +44,7 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   const { engine, database } = store
   say({ kind: 'opened', info: engine.info })
   const tell = (said: Turn): boolean => {
-    Atomics.store(signal, restWord, engine.rests ? 1 : 0)
+    if (said.claims.length > 0) Atomics.store(signal, restWord, 0)
     const turn = pack(said)
     if (turn !== undefined) say({ kind: 'turn', turn })
     return turn !== undefined
@@ -73,7 +73,10 @@ function runStore(port: MessagePort, start: ThreadStart): void {
     database.isHeard = Atomics.load(signal, heardWord) === 1
     const looks = pace.takes(mono)
     if (looks) engine.hint()
-    const said = tell(runNow(engine.take()))
+    // Nobody waits for what the engine does after that.
+    const said = tell(runNow(engine.takeFirst()))
+    runNow(engine.settle())
+    Atomics.store(signal, restWord, engine.rests ? 1 : 0)
     if (looks) pace.looked(environment.clock.monotonic(), said)
     Atomics.store(signal, othersWord, database.others)
     const rest = Math.min(engine.restMs(), pace.at - environment.clock.monotonic())

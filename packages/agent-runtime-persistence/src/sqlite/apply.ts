@@ -54,7 +54,7 @@ export function prepareApply(db: Statements) {
   const putAccount = db.prepare('UPDATE task SET account = ? WHERE id = ?')
   const moveTask = db.prepare('UPDATE task SET stream = ? WHERE id = ?')
   // Leaves the indexes alone: a step costs no more than its event and this.
-  const advanceTask = db.prepare('UPDATE task SET steps = ?, seq = ?, tail = ? WHERE id = ? AND seq = ?')
+  const advanceTasks = prepareUpdate(db, { ...ofTask, set: { steps: '?', seq: '?', tail: '?' } })
   const newLeases = prepareInsert(
     db,
     'lease (id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at)',
@@ -122,7 +122,16 @@ export function prepareApply(db: Statements) {
   /** `commit`: the number of the journal's next row, by which other processes find what has changed. */
   return function apply(ws: WorkingSet, commit: number): void {
     // What a flush that failed left behind is not this one's.
-    const several = [newTasks, newRareTasks, newLeases, newEvents, startTasks, finishTasks, completeLeases]
+    const several = [
+      newTasks,
+      newRareTasks,
+      newLeases,
+      newEvents,
+      startTasks,
+      finishTasks,
+      advanceTasks,
+      completeLeases,
+    ]
     for (const rows of several) rows.drop()
     for (const row of ws.streams.changed.values()) {
       if (ws.base.streams.has(row.id))
@@ -262,7 +271,7 @@ export function prepareApply(db: Statements) {
   function update(before: TaskRow, row: TaskRow): void {
     const isStep = before.state === 'running' && row.state === 'running' && before.lease === row.lease
     if (before.waits !== row.waits) updateAll(before, row)
-    else if (isStep) assertMoved(advanceTask.run(row.steps, row.seq, row.tail, row.id, before.seq), before)
+    else if (isStep) advanceTasks.add(row.steps, row.seq, row.tail, row.id, before.seq)
     else if (
       before.state === 'queued' &&
       row.state === 'running' &&

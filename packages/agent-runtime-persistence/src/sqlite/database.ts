@@ -10,6 +10,7 @@ import type { Duties, Instant, Loaded, Wanted, WorkingSet } from '@ku0/agent-run
 import type { Database, DutiesWanted, Kept, KeptWanted, LocalCounts, LockWait } from '../engine/database.ts'
 import { prepareReads } from '../views/reads.ts'
 import type { AnchorFile } from './anchor.ts'
+import { Earliest } from './earliest.ts'
 import { isBusy, isFatal, storeErrorOf } from './errors.ts'
 import { isFull } from './full-disk.ts'
 import { prepareKeep } from './keep.ts'
@@ -75,6 +76,9 @@ export class SqliteDatabase implements Database {
   private wroteAt: number | undefined
   /** The commit has a row in the journal, that the anchor is to be told of. */
   private isTold = false
+  /** Of delayed and waiting tasks, asked for after each commit, and of leases that run out, asked for at each tick. */
+  private readonly dueTasks = new Earliest()
+  private readonly lapses = new Earliest()
 
   constructor({ opened, info, ids, fenceFloor, config, hashes, processes, now }: SqliteParts) {
     this.opened = opened
@@ -192,9 +196,9 @@ export class SqliteDatabase implements Database {
     const { load } = this.tables
     switch (what) {
       case 'task':
-        return load.nextDue()
+        return this.dueTasks.learn(load.nextDue())
       case 'lease':
-        return load.nextExpiry()
+        return this.lapses.learn(load.nextExpiry())
       case 'schedule':
         return load.nextSchedule()
       case 'budget':
@@ -241,6 +245,8 @@ export class SqliteDatabase implements Database {
     if (version === this.seenVersion) return false
     this.assertKnown(this.tables.load.version() ?? 0)
     this.seenVersion = version
+    this.dueTasks.forget()
+    this.lapses.forget()
     return true
   }
 
@@ -263,8 +269,8 @@ export class SqliteDatabase implements Database {
   duties({ at, leaseAt, gone, limit, budgets }: DutiesWanted): Duties {
     const { load } = this.tables
     return {
-      lapsed: load.lapsed(leaseAt, limit),
-      due: load.due(at, limit),
+      lapsed: this.lapses.isAfter(leaseAt) ? [] : load.lapsed(leaseAt, limit),
+      due: this.dueTasks.isAfter(at) ? [] : load.due(at, limit),
       orphans: gone.flatMap((process) => load.running(process)),
       budgets: budgets ? load.budgetsDue(at, limit) : [],
     }
@@ -280,6 +286,8 @@ export class SqliteDatabase implements Database {
   }
 
   apply(changes: WorkingSet, isTold: boolean): void {
+    for (const { state, expiresAt } of changes.leases.changed.values())
+      if (state === 'running') this.lapses.add(expiresAt)
     this.tables.write(changes, isTold)
   }
 

@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../src/engine/message.ts'
 import { runNow } from '../../src/engine/steps.ts'
+import { readAnchor } from '../../src/sqlite/anchor.ts'
 import { die, openStoreEngine } from '../../src/sqlite/store-engine.ts'
 import { chainDigest } from '../../src/system.ts'
 import { openFiles } from '../helpers/open-files.ts'
@@ -50,6 +51,9 @@ function openEngine(given: Given = {}) {
     read: (call: number, query: Read) => receive({ to: 'read', call, query }),
     setDemand: (workerId: string, credit: number) => receive({ to: 'demand', workerId, credit }),
     take: () => runNow(store.engine.take()),
+    takeFirst: () => runNow(store.engine.takeFirst()),
+    settle: () => runNow(store.engine.settle()),
+    rests: () => store.engine.rests,
     takeReads: () => store.engine.takeReads(),
     restMs: () => store.engine.restMs(),
     close: () => runNow(store.engine.close()),
@@ -232,6 +236,95 @@ describe('the rows that are read', () => {
     engine.read(3, { kind: 'tasks', filter: {} })
     expect(engine.take().answers).toMatchObject([{ call: 3, value: { tasks: [{ type: 'work' }] } }])
     engine.close()
+  })
+})
+
+describe('the work that a turn leaves', () => {
+  const submit = { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] } as const
+
+  test('T6 an answer comes after the anchor has its commit', () => {
+    const path = join(scratchFolder(), 'store.db')
+    const { engine } = openEngine({ path })
+    for (const commit of [1, 2, 3]) {
+      engine.write(commit, submit)
+      expect(engine.takeFirst().answers).toMatchObject([{ call: commit, value: [{ accepted: true }] }])
+      expect(readAnchor(path)).toMatchObject({ commit })
+      engine.settle()
+    }
+    engine.close()
+  })
+
+  test('a turn comes at once and does first what the one before has left', () => {
+    const { engine, take } = openEngine()
+    engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    engine.write(2, submit)
+    engine.write(3, submit)
+    take()
+    engine.setDemand('w', 1)
+    const { claims } = engine.takeFirst()
+    expect(claims).toMatchObject([{ sequence: 1 }])
+    expect([engine.restMs(), engine.rests()]).toEqual([0, false])
+    const leaseId = claims[0]?.leaseId ?? ''
+    engine.write(4, { kind: 'settle', leaseId, settlement: { as: 'completed', output: '1' } })
+    engine.setDemand('w', 2)
+    expect(engine.takeFirst()).toMatchObject({ answers: [{ value: 'ok' }], claims: [{ sequence: 2 }] })
+    engine.write(5, submit)
+    expect(engine.takeFirst().answers).toMatchObject([{ call: 5, value: [{ accepted: true }] }])
+    engine.settle()
+    expect([engine.restMs() > 0, engine.rests()]).toEqual([true, false])
+    engine.close()
+  })
+})
+
+describe('a flush looks for what is due only where there may be something', () => {
+  const config = {
+    leaseTtlMs: 1_000,
+    heartbeatIntervalMs: 600,
+    maxStallMs: 500,
+    schedulerTickMs: 60_000,
+  } as const
+  const work = { type: 'work', lane: 'normal', input: '1' } as const
+
+  test('a lease that has run out since the last tick ends in the next flush', () => {
+    const { engine, environment, loop, claims, notices, take } = openEngine({ config })
+    engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    engine.setDemand('w', 1)
+    take()
+    engine.write(2, { kind: 'submit', tasks: [work] })
+    take()
+    expect(claims).toHaveLength(1)
+    loop.isStalled = true
+    environment.clock.advanceBy(1_001)
+    engine.write(3, { kind: 'submit', tasks: [work] })
+    take()
+    expect(notices).toMatchObject([{ leaseId: claims[0]?.leaseId, verdict: 'lost', reason: 'expired' }])
+    engine.close()
+  })
+
+  test('a lease of another process that has run out ends too, and a task that it has delayed is queued', () => {
+    const path = join(scratchFolder(), 'store.db')
+    const clock = new VirtualClock()
+    const first = openEngine({ path, processId: 'first', clock, config })
+    first.engine.write(1, {
+      kind: 'registerWorkers',
+      workers: [{ workerId: 'f', capacity: 3, types: ['*'] }],
+    })
+    first.engine.setDemand('f', 3)
+    first.take()
+    const other = openEngine({ path, processId: 'other', clock, config })
+    other.engine.write(1, {
+      kind: 'registerWorkers',
+      workers: [{ workerId: 'o', capacity: 1, types: ['*'] }],
+    })
+    other.engine.setDemand('o', 1)
+    other.engine.write(2, { kind: 'submit', tasks: [work, { ...work, delayMs: 900 }] })
+    other.take()
+    expect(other.claims).toMatchObject([{ sequence: 1 }])
+    clock.advanceBy(1_001)
+    first.engine.write(2, { kind: 'submit', tasks: [work] })
+    first.take()
+    expect(first.claims.map(({ sequence }) => sequence)).toEqual([1, 2, 3])
+    for (const { engine } of [first, other]) engine.close()
   })
 })
 
