@@ -1057,6 +1057,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: model('forked again and again'),
   },
   {
+    name: '6.3 a retry of many starts another task each time',
+    file: `${core}history/retry-many.ts`,
+    edits: [['again ? {} : { idempotencyKey: retryKey(taskId) }', '{}']],
+    killedBy: conformance('handlers', 'many are retried in one commit'),
+  },
+  {
     name: '6.3 what is given for a result is taken for a pattern',
     file: `${core}history/inherit.ts`,
     edits: [['() => `${value.text}}`', '`${value.text}}`']],

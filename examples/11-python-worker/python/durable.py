@@ -17,6 +17,7 @@ the network belong into steps. The protocol is described in docs/remote-workers.
 import http.client
 import itertools
 import json
+import sys
 import threading
 import time
 import urllib.error
@@ -56,9 +57,9 @@ class GiveBack(BaseException):
 
 
 class Worker:
-    """Runs tasks of a server. `capacity` is how many it runs at once, each in a thread of its own."""
+    """Runs tasks of a server. `capacity` is how many it runs at once, each in a thread of its own. A server that has no tokens wants none."""
 
-    def __init__(self, url, token, capacity=4):
+    def __init__(self, url, token=None, capacity=4):
         self._base, self._token, self._capacity = f"{url.rstrip('/')}/api/v1/workers", token, capacity
         self._handlers, self._held, self._calls = {}, {}, itertools.count(1)
         self._lock, self._writing, self._stopped = threading.Lock(), threading.Lock(), threading.Event()
@@ -170,9 +171,11 @@ class Worker:
                         del self._held[item["leaseId"]]
 
     def _ask(self, method, path, body=None):
-        """Sends a request again until the server has answered it: a server that restarts is a pause."""
+        """Sends a request again until the server has answered it, and says once if that takes long: a server that restarts is a pause."""
         data = json.dumps(body, allow_nan=False).encode() if body is not None else None
-        headers = {"authorization": f"Bearer {self._token}", "content-type": "application/json"}
+        headers = {"content-type": "application/json"}
+        if self._token:
+            headers["authorization"] = f"Bearer {self._token}"
         for tries in itertools.count():
             try:
                 request = urllib.request.Request(self._base + path, data, headers, method=method)
@@ -183,8 +186,11 @@ class Worker:
                 problem = json.loads(error.read() or b"{}")
                 if error.code not in (429, 502, 503, 504):
                     raise Refused(error.code, problem.get("code"), problem.get("detail")) from None
-            except (OSError, http.client.HTTPException):
-                pass
+                why = error
+            except (OSError, http.client.HTTPException) as error:
+                why = error
+            if tries == 3:
+                print(f"no answer from {self._base}: {why}; asks again until there is one", file=sys.stderr, flush=True)
             time.sleep(min(0.1 * 2**tries, 2))
 
 

@@ -1,11 +1,11 @@
-"""A worker with one task type. It reads the server's URL and a token from the environment."""
+"""A worker with one task type. It reads the server's URL from the environment, and a token if the server wants one."""
 
 import os
 import signal
 
 from durable import Worker
 
-worker = Worker(os.environ["AGENT_RUNTIME_URL"], os.environ["AGENT_RUNTIME_TOKEN"])
+worker = Worker(os.environ["AGENT_RUNTIME_URL"], os.environ.get("AGENT_RUNTIME_TOKEN"))
 signal.signal(signal.SIGTERM, lambda *_: worker.stop())
 
 

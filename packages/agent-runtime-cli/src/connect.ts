@@ -4,7 +4,6 @@ import { RuntimeError } from '@ku0/agent-runtime-core'
 import type { Connection } from './remote.ts'
 import type { Printer } from './screen/printer.ts'
 import type { Settings } from './settings/settings.ts'
-import { realSystem, type System } from './system.ts'
 import { shownUrl } from './store-argument.ts'
 import type { TaskTypes } from './task-types.ts'
 
@@ -14,7 +13,6 @@ export interface ConnectOptions {
   readonly print?: Pick<Printer, 'note'> | undefined
   /** Submissions by name are checked by these. */
   readonly types?: TaskTypes | undefined
-  readonly system?: System | undefined
   /** Whether its own settings hold for it; by default it takes those of the processes that run. */
   readonly settings?: 'own' | undefined
 }
@@ -27,13 +25,13 @@ export async function connect(settings: Settings, options: ConnectOptions = {}):
   const { server, token } = settings
   if (server === undefined) return connectStore(settings, options)
   const { connectServer } = await import('./remote.ts')
-  return connectServer(server, token, options.system ?? realSystem)
+  return connectServer(server, token)
 }
 
 /** The same for commands that need the store itself, whatever server the settings name. */
 export async function connectStore(
   settings: Settings,
-  { types, settings: mode, print }: Omit<ConnectOptions, 'system'> = {},
+  { types, settings: mode, print }: ConnectOptions = {},
 ): Promise<Client> {
   const { store, makesStore, durability, config } = settings
   const { createClient } = await import('@ku0/agent-runtime')
@@ -49,15 +47,24 @@ export async function connectStore(
       ...(config === undefined ? {} : { config }),
       ...(types === undefined ? {} : { tasks: types.types, agreements: types.agreements }),
     })
+  return openOrMake(settings, print, open)
+}
+
+/** Opens a store, and makes it if it is not there and the settings allow that, which it notes. */
+export async function openOrMake<Opened>(
+  { store, makesStore }: Settings,
+  print: Pick<Printer, 'note'> | undefined,
+  open: (existing: boolean) => Promise<Opened>,
+): Promise<Opened> {
   try {
     return await open(true)
   } catch (error) {
     // `invalid_argument`: a store in memory is there only once it is made.
     const code = makesStore ? (error as { readonly code?: unknown }).code : undefined
     if (code !== 'not_found' && code !== 'store_schema' && code !== 'invalid_argument') throw error
-    const client = await open(false)
+    const opened = await open(false)
     if (code === 'not_found') print?.note(`made the new store ${shownUrl(store)}`)
-    return client
+    return opened
   }
 }
 

@@ -6,6 +6,9 @@ import type {
   FollowOptions,
   ListFilter,
   PipelinePage,
+  Receipt,
+  RetryFilter,
+  RetryManyOptions,
   RetryOptions,
   SupervisorPage,
   WaitOptions,
@@ -13,7 +16,6 @@ import type {
 import {
   ApiError,
   createHttpClient,
-  type HttpClient,
   TaskCanceled,
   TaskDiverged,
   TaskFailed,
@@ -21,7 +23,6 @@ import {
   TimeoutError,
 } from '@ku0/agent-runtime-client'
 import { RuntimeError, TaskCanceled as Canceled } from '@ku0/agent-runtime-core'
-import type { System } from './system.ts'
 
 /** The calls of commands on a store, or of the server in front of it. */
 export type Connection = AsyncDisposable &
@@ -42,6 +43,7 @@ export type Connection = AsyncDisposable &
     | 'resumeQueue'
     | 'result'
     | 'retry'
+    | 'retryMany'
     | 'series'
     | 'signal'
     | 'stats'
@@ -60,7 +62,7 @@ export type Connection = AsyncDisposable &
   }
 
 /** A server as commands ask it. Values come as JSON: a Date of a task is in the form of the codec. */
-export function connectServer(url: string, token: string | undefined, system: System): Connection {
+export function connectServer(url: string, token: string | undefined): Connection {
   const client = createHttpClient({
     url,
     ...(token === undefined ? {} : { token }),
@@ -84,10 +86,15 @@ export function connectServer(url: string, token: string | undefined, system: Sy
         throw error
       }
     },
-    list: async ({ cursor, ...filter }: ListFilter = {}) =>
-      numbered(await client.list({ ...filter, ...texted(cursor) })),
-    cancelMany: (filter: CancelFilter, { expect, reason }: CancelManyOptions = {}) =>
-      cancelMany(client, filter, expect, reason, system),
+    list: async ({ cursor, parent, ...filter }: ListFilter = {}) =>
+      numbered(await client.list({ ...filter, ...named(parent), ...texted(cursor) })),
+    cancelMany: ({ parent, ...filter }: CancelFilter, options?: CancelManyOptions) =>
+      client.cancelMany({ ...filter, ...named(parent) }, options),
+    retryMany: async (tasks: RetryFilter | readonly (Receipt | string)[], options?: RetryManyOptions) => {
+      const { parent, ...filter } = tasks as RetryFilter
+      // The server leaves out at once what it cannot retry.
+      return { ...(await client.retryMany({ ...filter, ...named(parent) }, options)), skipped: 0 }
+    },
     events: (task: string, { live = true, ...options }: FollowOptions = {}) =>
       live
         ? client.events(task, options)
@@ -147,31 +154,9 @@ async function asOfRuntime(error: unknown, taskId: string): Promise<never> {
   throw error
 }
 
-/** Cancels what a filter selects if it is as much as was expected, and waits until that is done. */
-async function cancelMany(
-  client: HttpClient,
-  filter: CancelFilter,
-  expected: number | undefined,
-  reason: string | undefined,
-  system: System,
-) {
-  const { token, count: found } = await client.bulk.count('cancel', filter, { reason })
-  if (expected !== undefined && expected !== found) {
-    await client.bulk.stop(token)
-    return { found, canceled: 0, refused: true }
-  }
-  let action = await client.bulk.start(token)
-  const { signal } = new AbortController()
-  while (action.state === 'running') {
-    await system.sleep(100, signal)
-    action = await client.bulk.progress(token)
-  }
-  if (action.state !== 'done')
-    throw new RuntimeError(
-      'internal',
-      `the server stopped after ${action.changed} of ${found} tasks: ${action.problem ?? action.state}`,
-    )
-  return { found, canceled: action.changed, refused: false }
+/** Commands select by the name of a parent, or not. */
+function named(parent: string | null | undefined): { readonly parent?: string } {
+  return typeof parent === 'string' ? { parent } : {}
 }
 
 /** All that is stored now, page after page. */

@@ -43,7 +43,7 @@ test('a new project compiles, passes its test, and runs its task at once', slow,
   worker.kill('SIGTERM')
   const [code] = (await once(worker, 'close')) as [number | null]
   expect(code).toBe(0)
-  expect(said).toMatch(/^ready: runs greet of sqlite:.*tasks\.db\n/)
+  expect(said).toMatch(/^made the new store sqlite:.*tasks\.db\nready: runs greet of sqlite:.*tasks\.db\n/)
   expect(said).toMatch(/draining\nstopped\n$/)
   expect(existsSync(join(cwd, 'ready'))).toBe(false)
 

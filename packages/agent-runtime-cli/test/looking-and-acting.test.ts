@@ -225,6 +225,14 @@ describe('commands that look', () => {
     for (const command of ['show', 'tree'])
       expect([command, await json(command, short)]).toEqual([command, await json(command, taskId)])
     expect(await agent('events', short)).toEqual(await agent('events', taskId))
+    for (const command of [
+      ['approvals', 'trail'],
+      ['budgets', 'show'],
+    ])
+      expect(await agent(...command, short)).toMatchObject({ code: 0 })
+    expect(await agent('list', '--parent', short)).toMatchObject({ code: 0, out: 'no task matches\n' })
+    const none = await agent('pipelines', short)
+    expect(none.err).toContain(taskId)
     await agent('submit', 'nobodys', 'null', '--id', short)
     expect(await json('show', short)).toMatchObject({ taskId: short })
     expect((await agent('cancel', short, taskId.slice(24))).out).toBe(
@@ -355,9 +363,11 @@ describe('commands that act', () => {
       `${before.length + 1} tasks would run again, except those that were retried before; add --yes to retry them\n`,
     )
     const first = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
-    expect(first.out).toMatch(new RegExp(`^${ids.fail}: runs again as `))
+    expect(first.out).toMatch(/^\d+ tasks submitted again\n/)
+    await expect.poll(() => runtime.count({ types: ['fail'], states: ['queued', 'running'] })).toBe(0)
     const again = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
-    expect(again.out).toContain(`${ids.fail}: was retried before, as `)
+    expect(again.out).toContain(' left alone: retried before; --again')
+    expect((await json('retry', ids.fail)) as object).toMatchObject({ deduplicated: true })
   })
 
   test('a task is retried once by its id, unless --again asks for more', async () => {
@@ -497,9 +507,11 @@ describe('commands that act', () => {
     const { taskId } = await runtime.submit(mourns, null)
     await expect(runtime.result(taskId)).rejects.toThrow('lost')
     expect((await agent('show', taskId)).out).toMatch(/error +TaskFailed: .*\nbecause +Error: lost\n/)
-    const left = await agent('retry', '--parent', taskId)
-    expect([left.out, left.err]).toEqual(['no task matches\n', expect.stringContaining('1 child left out')])
-    expect((await agent('retry', '--parent', taskId, '--children')).out).toContain('1 task would run again')
+    const found = async (...more: string[]) =>
+      ((await json('retry', '--type', 'fail', ...more)) as { found: number }).found
+    expect(await found('--children')).toBe((await found()) + 1)
+    expect((await agent('retry', '--type', 'mourns')).out).toContain('1 task would run again')
+    expect((await agent('retry', '--parent', taskId)).out).toContain('1 task would run again')
   })
 
   test('explain says why a task failed once', async () => {

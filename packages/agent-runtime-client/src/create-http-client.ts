@@ -30,7 +30,7 @@ import { unlessUnknown } from './unless-unknown.ts'
  * A client of a server's HTTP API. It needs nothing but `fetch`, so it runs in Node and in browsers, and holds nothing open between
  * calls. Throws a `TypeError` for a `url` that is none of HTTP. Source: `docs/http-api.md`.
  *
- *     const client = createHttpClient({ url: 'http://localhost:7000' })
+ *     const client = createHttpClient({ url: 'http://localhost:7007' })
  *     const receipt = await client.submit('review', { repo: 'a/b' })
  *     const report = await client.result(receipt)
  */

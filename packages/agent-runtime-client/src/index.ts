@@ -12,7 +12,16 @@ export {
   TimeoutError,
 } from './errors.ts'
 export type { Agents, Evaluation, Evaluations } from './agents.ts'
-export type { Bulk, BulkAction, BulkFilter } from './bulk.ts'
+export type {
+  Bulk,
+  BulkAction,
+  BulkFilter,
+  BulkOptions,
+  CanceledMany,
+  ExpectOptions,
+  Many,
+  RetriedMany,
+} from './bulk.ts'
 export type { FollowOptions } from './follow.ts'
 export type { AgainOptions, HttpClient, PageOptions, TaskLike } from './http-client.ts'
 export type {

@@ -22,7 +22,7 @@ import type {
   WorkerStatus,
 } from '@ku0/agent-runtime-core'
 import { type Agents, agentsOn } from './agents.ts'
-import { type Bulk, bulkOn } from './bulk.ts'
+import { type Bulk, bulkOn, type Many, manyOn } from './bulk.ts'
 import { type Pipelines, pipelinesOn } from './pipelines.ts'
 import { type Watched, watchAll, type WatchOptions } from './watch.ts'
 import type { Receipt, TaskStatus } from './records.ts'
@@ -248,8 +248,8 @@ export interface ServerInfo {
 }
 
 /** The calls about more than one task. */
-export interface Operations extends Agents, Pipelines {
-  /** Many tasks at once. */
+export interface Operations extends Agents, Many, Pipelines {
+  /** Many tasks at once, step by step: with a count to show first, and progress. */
   readonly bulk: Bulk
   /** Which store is served, and what an acknowledgement means. */
   serverInfo(): Promise<ServerInfo>
@@ -318,6 +318,7 @@ export function operationsOn(transport: Transport): Operations {
   return {
     ...agentsOn(transport),
     ...pipelinesOn(transport),
+    ...manyOn(transport),
     bulk: bulkOn(transport),
     serverInfo: () => get('/info'),
     watch: (options = {}) => watchAll(transport, options),

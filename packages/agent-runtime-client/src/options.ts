@@ -1,6 +1,6 @@
 /** Options of {@link createHttpClient}. */
 export interface HttpClientOptions {
-  /** Where the server is: `http://localhost:7000`, or a path below which it is mounted. */
+  /** Where the server is: `http://localhost:7007`, or a path below which it is mounted. */
   readonly url: string | URL
   /** The token, or a function that returns it for each request. */
   readonly token?: string | (() => string | Promise<string>) | undefined

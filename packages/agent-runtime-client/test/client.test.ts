@@ -236,6 +236,22 @@ test('many tasks are counted, started and looked at until they are done', async 
   expect(action).toMatchObject({ state: 'done', changed: 2 })
   expect(await client.bulk.stop(counted.token)).toMatchObject({ state: 'done' })
   expect(await client.count({ types: ['wait'], states: ['canceled'], labels: { many: 'yes' } })).toBe(2)
+
+  const ended = { ...filter, states: ['cancelled'] } as const
+  const none = { retried: 0, before: 0, rejected: 0 }
+  expect(await client.retryMany(ended, { expect: 0 })).toEqual({ ...none, found: 2, refused: true })
+  expect(await client.retryMany(ended, { expect: 2 })).toEqual({
+    ...none,
+    found: 2,
+    retried: 2,
+    refused: false,
+  })
+  const { tasks } = await client.list(ended)
+  const named = tasks.map(({ taskId }) => taskId)
+  expect(await client.retryMany(named)).toEqual({ ...none, found: 2, before: 2, refused: false })
+  const gone = await client.cancelMany(filter, { expect: 1 })
+  expect(gone).toEqual({ found: 2, canceled: 0, refused: true })
+  expect(await client.cancelMany(filter)).toEqual({ found: 2, canceled: 2, refused: false })
 })
 
 test('the events of all tasks come as they happen', async () => {

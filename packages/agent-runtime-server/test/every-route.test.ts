@@ -246,8 +246,26 @@ test('a bulk action is counted, done in slices, and submits nothing twice', asyn
     await setImmediate()
     seen = await admin('GET', path)
   }
-  expect(seen.json).toMatchObject({ state: 'done', done: 3, changed: 3 })
+  expect(seen.json).toMatchObject({ state: 'done', done: 3, changed: 3, before: 0, rejected: 0 })
   expect(await runtime.count()).toBe(before + 3)
+
+  // The keys are those of a single retry.
+  const single = await admin('POST', '/tasks/bulk-1/retry', {})
+  expect(single.json).toMatchObject({ deduplicated: true })
+  const run = async (body: object) => {
+    const { json } = await admin('POST', '/tasks:bulk', { action: 'retry', ...body })
+    let now = await admin('POST', `/tasks:bulk/${json.token}`)
+    while (now.json.state === 'running') {
+      await setImmediate()
+      now = await admin('GET', `/tasks:bulk/${json.token}`)
+    }
+    return now.json
+  }
+  const named = { taskIds: ['bulk-1', 'bulk-2', 'nobody', 'bulk-1'] }
+  expect(await run(named)).toMatchObject({ state: 'done', count: 2, changed: 0, before: 2 })
+  expect(await run({ ...named, again: true })).toMatchObject({ count: 2, changed: 2, before: 0 })
+  for (const body of [{}, { ...named, filter }, { taskIds: [] }])
+    expect((await admin('POST', '/tasks:bulk', { action: 'retry', ...body })).status).toBe(400)
 
   const stopped = await admin('POST', '/tasks:bulk', { action: 'cancel', filter: { types: ['wait'] } })
   const { json } = await admin('DELETE', `/tasks:bulk/${stopped.json.token}`)

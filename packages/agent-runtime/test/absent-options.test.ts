@@ -10,6 +10,8 @@ import {
   type BudgetFilter,
   type CancelFilter,
   type CancelManyOptions,
+  type RetryFilter,
+  type RetryManyOptions,
   type ChildWaitOptions,
   type ClientOptions,
   type ClientSettings,
@@ -84,6 +86,8 @@ interface Given {
   budgetFilter: BudgetFilter
   cancelFilter: CancelFilter
   cancelMany: CancelManyOptions
+  retryFilter: RetryFilter
+  retryMany: RetryManyOptions
   childWait: ChildWaitOptions
   client: ClientOptions
   clientSettings: ClientSettings

@@ -16,11 +16,11 @@ import {
 import { lanes } from '@ku0/agent-runtime-core'
 import { readDuration, readEdit, readJson, readList, readRaise, readWhole } from './values.ts'
 
-const task = { name: '<task>', about: 'the id of the task' }
+const task = { name: '<task>', about: 'the id of the task, or its last digits' }
 const approval = { name: '<approval>', about: 'the id of the request, as agent-runtime approvals lists it' }
 const schedule = { name: '<schedule>', about: 'the name of the schedule' }
 const client = { name: '<client>', about: 'the name of the client' }
-const supervisor = { name: '<task>', about: 'the id of the task that is the supervisor' }
+const supervisor = { name: '<task>', about: 'the id of the task that is the supervisor, or its last digits' }
 const verdict = [
   { flags: '--by <name>', about: 'who decided, for the audit trail' },
   { flags: '--feedback <text>', about: 'what the handler should know' },
@@ -70,8 +70,9 @@ export const acting: readonly CommandEntry[] = [
     name: 'retry',
     about: 'run failed or canceled tasks again, by id or by a filter',
     details: `Each becomes a new task that keeps the completed steps of the old one. With a filter the failed tasks are counted first, and nothing happens. Add --yes
-to retry them. Children are left out, because the retry of their parent starts those again that failed; --children includes them.
-A task that was retried before is not retried again: the answer names its new task. --again starts another one.`,
+to retry them. Children are left out, because the retry of their parent starts those again that failed; --children includes them, and so does --parent.
+A task that was retried before is not retried again, and for a task by its id the answer names the new one. --again starts another one. When the queue has
+no room for more, the rest stays as it was, and the same command goes on with it.`,
     args: [{ name: '[tasks...]', about: 'ids of tasks, or their last digits' }],
     options: [
       stateFilter(['failed', 'canceled']),
@@ -89,7 +90,7 @@ A task that was retried before is not retried again: the answer names its new ta
     ],
     exits: [
       [0, 'every task was submitted again, or the filter was counted'],
-      [1, 'a new task was refused'],
+      [1, 'a new task was refused, there was no room for all, or the number changed meanwhile'],
     ],
     load: () => import('../commands/retry.ts'),
   },

@@ -143,7 +143,7 @@ export const looking: readonly CommandEntry[] = [
   {
     name: 'pipelines',
     about: 'list the pipelines, or show the stages of one and the events between them',
-    args: [{ name: '[task]', about: 'the id of the task that is the pipeline' }],
+    args: [{ name: '[task]', about: 'the id of the task that is the pipeline, or its last digits' }],
     options: [
       { flags: '--events', about: 'show the events that its stages have published' },
       { flags: '-f, --follow', about: 'show its events, and go on with new ones until the pipeline ends' },

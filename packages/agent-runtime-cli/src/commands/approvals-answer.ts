@@ -2,6 +2,7 @@ import type { Verdict } from '@ku0/agent-runtime'
 import type { Call, Run } from '../call.ts'
 import { UsageError } from '../complain.ts'
 import { connect } from '../connect.ts'
+import { taskIn } from '../task-id.ts'
 import { loadTaskTypes } from '../task-types.ts'
 
 /** Approves a request. */
@@ -20,14 +21,15 @@ async function answer(call: Call, verdict: 'approve' | 'reject'): Promise<number
   const types =
     settings.server === undefined && value !== undefined ? await loadTaskTypes(settings) : undefined
   await using client = await connect(settings, { types })
-  if (!/^.+:\d+$/s.test(approvalId))
+  const [, task, request] = /^(.+):(\d+)$/s.exec(approvalId) ?? []
+  if (task === undefined)
     throw new UsageError(`${approvalId} is no id of a request: agent-runtime approvals lists them`)
   const said = {
     ...(by === undefined ? {} : { by }),
     ...(feedback === undefined ? {} : { feedback }),
     ...(value === undefined ? {} : { value }),
   }
-  const receipt = await client.approvals[verdict](approvalId, said)
+  const receipt = await client.approvals[verdict](`${await taskIn(client, task)}:${request}`, said)
   print.answer(receipt, () => [
     `${verdict === 'approve' ? 'approved' : 'rejected'}: task ${receipt.taskId} is ${receipt.state}`,
   ])

@@ -2,10 +2,11 @@ import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { table } from '../screen/table.ts'
 import { dated } from '../screen/words.ts'
+import { taskIn } from '../task-id.ts'
 
-export const run: Run = async ({ args: [taskId = ''], print, settings }) => {
+export const run: Run = async ({ args: [given = ''], print, settings }) => {
   await using client = await connect(await settings())
-  const trail = await client.approvals.trail(taskId)
+  const trail = await client.approvals.trail(await taskIn(client, given))
   print.answer(trail, () =>
     trail.length === 0
       ? ['this task has asked for nothing']

@@ -3,6 +3,7 @@ import { connect } from '../connect.ts'
 import { shown } from '../screen/json.ts'
 import { table } from '../screen/table.ts'
 import { ago, cut } from '../screen/words.ts'
+import { taskIn } from '../task-id.ts'
 
 interface Options {
   readonly task?: string
@@ -12,8 +13,9 @@ interface Options {
 }
 
 export const run: Run = async ({ options, print, settings, system, outlet }) => {
-  const { task, children, limit = 20, cursor } = options as Options
+  const { task: given, children, limit = 20, cursor } = options as Options
   await using client = await connect(await settings())
+  const task = given === undefined ? undefined : await taskIn(client, given)
   const page = await client.approvals.list({ task, children, limit, cursor })
   const room = Math.max(30, (outlet.columns ?? 200) - 110)
   print.answer(page, () =>

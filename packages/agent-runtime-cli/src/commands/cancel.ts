@@ -6,7 +6,7 @@ import type { Connection } from '../remote.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { many } from '../screen/words.ts'
 import { filterOf } from '../task-filter.ts'
-import { taskIn } from '../task-id.ts'
+import { taskIn, withParentIn } from '../task-id.ts'
 
 type End = 'canceled' | 'ended' | 'unknown'
 const words: Readonly<Record<End, string>> = {
@@ -17,16 +17,16 @@ const words: Readonly<Record<End, string>> = {
 
 export const run: Run = async ({ args, options, print, settings }) => {
   const { reason, yes = false } = options as { readonly reason?: string; readonly yes?: boolean }
-  const filter = filterOf(options) as CancelFilter
-  const hasFilter = Object.keys(filter).length > 0
+  const given = filterOf(options) as CancelFilter
+  const hasFilter = Object.keys(given).length > 0
   if (args.length > 0 === hasFilter)
     throw new UsageError('give either ids of tasks, or a filter such as --type')
   const why = reason === undefined ? {} : { reason }
   await using client = await connect(await settings())
   if (args.length > 0) {
     const ends = new Set<End>()
-    for (const given of args) {
-      const taskId = await taskIn(client, given)
+    for (const arg of args) {
+      const taskId = await taskIn(client, arg)
       const canceled = await client.cancel(taskId, why)
       const end = canceled ? 'canceled' : (await isThere(client, taskId)) ? 'ended' : 'unknown'
       ends.add(end)
@@ -35,6 +35,7 @@ export const run: Run = async ({ args, options, print, settings }) => {
     if (ends.has('unknown')) return cliExitCodes.missing
     return ends.has('ended') ? cliExitCodes.failed : cliExitCodes.ok
   }
+  const filter = await withParentIn(client, given)
   print.patience('counts the tasks')
   const { found } = await client.cancelMany(filter, { expect: 0 })
   if (!yes || found === 0) {

@@ -3,10 +3,11 @@ import { connect } from '../connect.ts'
 import { table } from '../screen/table.ts'
 import { ago, cut } from '../screen/words.ts'
 import { pageOf } from '../task-filter.ts'
+import { withParentIn } from '../task-id.ts'
 
 export const run: Run = async ({ options, print, settings, system, outlet }) => {
   await using client = await connect(await settings())
-  const page = await client.list({ ...pageOf(options), states: ['failed'] })
+  const page = await client.list({ ...(await withParentIn(client, pageOf(options))), states: ['failed'] })
   const room = outlet.columns === undefined ? Infinity : Math.max(30, outlet.columns - 80)
   print.answer(page, () =>
     page.tasks.length === 0

@@ -3,11 +3,12 @@ import { connect } from '../connect.ts'
 import { show } from '../screen/repeat.ts'
 import { taskTable } from '../screen/tasks.ts'
 import { pageOf } from '../task-filter.ts'
+import { withParentIn } from '../task-id.ts'
 
 export const run: Run = async (call) => {
   const { print, system, outlet } = call
   await using client = await connect(await call.settings())
-  const filter = pageOf(call.options)
+  const filter = await withParentIn(client, pageOf(call.options))
   return await show(call, async (isWatching) => {
     const page = await client.list(filter)
     const lines = () =>

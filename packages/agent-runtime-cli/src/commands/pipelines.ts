@@ -9,6 +9,7 @@ import { show } from '../screen/repeat.ts'
 import { pairs, table } from '../screen/table.ts'
 import { stateText } from '../screen/tasks.ts'
 import { count, cut, dated } from '../screen/words.ts'
+import { taskIn } from '../task-id.ts'
 
 interface Options {
   readonly events?: boolean
@@ -20,14 +21,15 @@ interface Options {
 }
 
 export const run: Run = async (call) => {
-  const [taskId] = call.args
+  const [given] = call.args
   const { events, follow, type, after, ...page } = call.options as Options
   const wantsEvents = events === true || follow === true
-  if (taskId === undefined && wantsEvents) throw new UsageError('name the pipeline whose events you want')
+  if (given === undefined && wantsEvents) throw new UsageError('name the pipeline whose events you want')
   if (!wantsEvents && (type ?? after) !== undefined)
     throw new UsageError('--type and --after are for the events: add --events or --follow')
   await using client = await connect(await call.settings())
-  if (taskId === undefined) return await show(call, (isWatching) => list(call, client, page, isWatching))
+  if (given === undefined) return await show(call, (isWatching) => list(call, client, page, isWatching))
+  const taskId = await taskIn(client, given)
   if (!wantsEvents) return await show(call, (isWatching) => showOne(call, client, taskId, isWatching))
   return await followEvents(call, client, taskId, { types: type, after, live: follow === true })
 }

@@ -5,11 +5,12 @@ import { assertThere } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import type { Line } from '../screen/printer.ts'
 import { many } from '../screen/words.ts'
+import { taskIn } from '../task-id.ts'
 import { requireTaskTypes } from '../task-types.ts'
 
 export const run: Run = async (call) => {
   const {
-    args: [taskId = ''],
+    args: [given = ''],
     print,
   } = call
   const { timeout } = call.options as { readonly timeout?: number }
@@ -28,7 +29,7 @@ export const run: Run = async (call) => {
     telemetry: false,
     logger: false,
   })
-  const report = await runtime.replay(taskId, {
+  const report = await runtime.replay(await taskIn(runtime, given), {
     mode: 'verify',
     ...(timeout === undefined ? {} : { timeoutMs: timeout }),
   })

@@ -7,6 +7,7 @@ import { show as repeated } from '../screen/repeat.ts'
 import { pairs, table } from '../screen/table.ts'
 import { stateText } from '../screen/tasks.ts'
 import { ago, count, lasting, many } from '../screen/words.ts'
+import { taskIn } from '../task-id.ts'
 import { loadTaskTypes } from '../task-types.ts'
 
 interface ListOptions {
@@ -52,9 +53,9 @@ async function list({ options, print }: Call, client: Connection, isWatching: bo
   if (page.cursor !== undefined) print.note(`there are more: --cursor ${page.cursor}`)
 }
 
-export const show: Run = async ({ args: [taskId = ''], print, settings, system }) => {
+export const show: Run = async ({ args: [given = ''], print, settings, system }) => {
   await using client = await connect(await settings())
-  const found = await client.supervisors.which(taskId)
+  const found = await client.supervisors.which(await taskIn(client, given))
   const { terms, restartedAt, children } = found
   print.answer(found, () => [
     ...pairs([
@@ -86,7 +87,7 @@ export const show: Run = async ({ args: [taskId = ''], print, settings, system }
 
 export const start: Run = async (call) => {
   const { args, print, settings } = call
-  const [taskId = '', id = '', type = '', given] = args
+  const [supervisor = '', id = '', type = '', given] = args
   const options = call.options as {
     readonly restart?: 'permanent' | 'transient' | 'temporary'
     readonly input?: string
@@ -94,23 +95,25 @@ export const start: Run = async (call) => {
   const read = await settings()
   const input = await readInput(call, given, options.input)
   await using client = await connect(read, { types: await loadTaskTypes(read) })
-  const started = await client.supervisors.start(taskId, id, type, input, { restart: options.restart })
+  const started = await client.supervisors.start(await taskIn(client, supervisor), id, type, input, {
+    restart: options.restart,
+  })
   print.answer(started, () => [started.taskId])
   return cliExitCodes.ok
 }
 
-export const stop: Run = async ({ args: [taskId = '', id = ''], print, settings }) => {
+export const stop: Run = async ({ args: [given = '', id = ''], print, settings }) => {
   await using client = await connect(await settings())
-  const stopped = await client.supervisors.stop(taskId, id)
+  const stopped = await client.supervisors.stop(await taskIn(client, given), id)
   print.answer(stopped, () => [
     stopped.stopped ? `child ${id} stopped` : `child ${id} had ended before: it is ${stopped.state}`,
   ])
   return stopped.stopped ? cliExitCodes.ok : cliExitCodes.failed
 }
 
-export const restart: Run = async ({ args: [taskId = '', id = ''], print, settings }) => {
+export const restart: Run = async ({ args: [given = '', id = ''], print, settings }) => {
   await using client = await connect(await settings())
-  const started = await client.supervisors.restart(taskId, id)
+  const started = await client.supervisors.restart(await taskIn(client, given), id)
   print.answer(started, () => [started.taskId])
   return cliExitCodes.ok
 }

@@ -17,7 +17,6 @@ export const run: Run = async ({ args: [name = ''], options, print, settings, sy
   if (name === '' || name.length > 255) throw new UsageError('the name of a token has 1 to 255 characters')
   const token = `ku0_${system.secret()}`
   await using connection = await connect(await settings(), {
-    system,
     print,
   })
   const { hash: _, ...kept } = await connection.accessTokens.put(name, {

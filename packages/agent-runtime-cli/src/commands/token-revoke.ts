@@ -2,8 +2,8 @@ import { instead, RuntimeError } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 
-export const run: Run = async ({ args: [name = ''], print, settings, system }) => {
-  await using connection = await connect(await settings(), { system })
+export const run: Run = async ({ args: [name = ''], print, settings }) => {
+  await using connection = await connect(await settings())
   const revoked = await connection.accessTokens.revoke(name)
   if (revoked === undefined) {
     const names = (await connection.accessTokens.list()).flatMap((it) =>

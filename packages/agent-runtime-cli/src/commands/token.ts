@@ -5,7 +5,7 @@ import { table } from '../screen/table.ts'
 import { ago } from '../screen/words.ts'
 
 export const run: Run = async ({ print, settings, system }) => {
-  await using connection = await connect(await settings(), { system })
+  await using connection = await connect(await settings())
   const now = system.now()
   const tokens = (await connection.accessTokens.list()).map((kept) => {
     const { hash: _, ...token } = kept

@@ -6,6 +6,7 @@ import { ConfigError, type ExecutionStore, RuntimeError, withoutUndefined } from
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { type ListeningServer, type ReportSource, serve, type ServeOptions } from '@ku0/agent-runtime-server'
 import type { Call } from '../call.ts'
+import { openOrMake } from '../connect.ts'
 import { ended, say } from '../screen/lifetime.ts'
 import type { Settings } from '../settings/settings.ts'
 import { shownUrl } from '../store-argument.ts'
@@ -38,16 +39,18 @@ export async function serveStore(
   const failure = failing()
   const definitions = types?.definitions ?? []
   const { capacity } = settings.worker
-  const { config, durability, makesStore } = settings
+  const { config, durability } = settings
   // With lines, so that workers of other machines need no database. Each says how many tasks it runs at once, unless a limit is set.
   await using opened = closing(
-    await openStore(settings.store, {
-      durability,
-      existing: !makesStore,
-      checked: false,
-      lines: true,
-      config: { maxInFlightPerWorker: MOST_CAPACITY, ...withoutUndefined(config ?? {}) },
-    }),
+    await openOrMake(settings, call.print, (existing) =>
+      openStore(settings.store, {
+        durability,
+        existing,
+        checked: false,
+        lines: true,
+        config: { maxInFlightPerWorker: MOST_CAPACITY, ...withoutUndefined(config ?? {}) },
+      }),
+    ),
   )
   const { store } = opened
   const agreements = types?.agreements ?? []

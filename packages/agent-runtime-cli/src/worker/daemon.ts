@@ -1,6 +1,7 @@
 import { createRuntime, createWorker, type StopReport } from '@ku0/agent-runtime'
 import type { Call } from '../call.ts'
 import type { WorkerCall } from './worker-call.ts'
+import { openOrMake } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { ended, say } from '../screen/lifetime.ts'
 import { many } from '../screen/words.ts'
@@ -13,17 +14,19 @@ import { tellStuck } from './tell-stuck.ts'
 /** Runs tasks until it is stopped, and drains then. */
 export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): Promise<number> {
   const failure = failing()
-  const options = {
-    ...optionsOf(settings),
+  const optionsWith = (existing?: boolean) => ({
+    ...optionsOf(settings, existing),
     tasks,
     workers: { capacity: settings.worker.capacity, lanes: settings.worker.lanes },
     onFailure: failure.tell,
-  }
+  })
   // The store behind a server is watched by the processes that have it open.
   const runtime = isServer(settings.store)
     ? undefined
-    : await createRuntime({ ...options, watchdog: settings.watchdog })
-  await using worker = runtime ?? (await createWorker(options))
+    : await openOrMake(settings, call.print, (existing) =>
+        createRuntime({ ...optionsWith(existing), watchdog: settings.watchdog }),
+      )
+  await using worker = runtime ?? (await createWorker(optionsWith()))
   using _ = runtime === undefined ? undefined : tellStuck(call, runtime)
   const readiness = tellOf(worker.pool, ready)
   const asking = runtime === undefined ? undefined : askStore(runtime, ready)

@@ -1,4 +1,5 @@
 import { createRuntime } from '@ku0/agent-runtime'
+import { openOrMake } from '../connect.ts'
 import { flagsOf } from '../flags.ts'
 import { processJobs } from '../jobs/process-jobs.ts'
 import { say } from '../screen/lifetime.ts'
@@ -19,13 +20,15 @@ export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCa
   const own = lanes.filter((lane) => lane !== LANE)
   const inJobs = lanes.includes(LANE) ? types : []
   const failure = failing()
-  await using runtime = await createRuntime({
-    ...optionsOf(settings),
-    tasks,
-    workers: own.length === 0 ? 0 : { capacity: settings.worker.capacity, lanes: own },
-    onFailure: failure.tell,
-    watchdog: isServer(settings.store) ? undefined : settings.watchdog,
-  })
+  await using runtime = await openOrMake(settings, call.print, (existing) =>
+    createRuntime({
+      ...optionsOf(settings, existing),
+      tasks,
+      workers: own.length === 0 ? 0 : { capacity: settings.worker.capacity, lanes: own },
+      onFailure: failure.tell,
+      watchdog: isServer(settings.store) ? undefined : settings.watchdog,
+    }),
+  )
   using _ = tellStuck(call, runtime)
   const { spawn = spawnSelf } = call.outlet
   const { config } = call.options as { readonly config?: string }

@@ -7,14 +7,11 @@ export function isServer(store: string): boolean {
 }
 
 /** The settings as the runtime takes them. A server has a durability of its own, and wants a token. */
-export function optionsOf({
-  store,
-  makesStore,
-  durability,
-  config,
-  token,
-}: Settings): Pick<StoreOptions, 'store' | 'existing' | 'durability' | 'config' | 'token'> {
+export function optionsOf(
+  { store, makesStore, durability, config, token }: Settings,
+  existing = !makesStore,
+): Pick<StoreOptions, 'store' | 'existing' | 'durability' | 'config' | 'token'> {
   const settings = config === undefined ? {} : { config }
-  if (!isServer(store)) return { store, existing: !makesStore, durability, ...settings }
+  if (!isServer(store)) return { store, existing, durability, ...settings }
   return { store, ...settings, ...(token === undefined ? {} : { token }) }
 }

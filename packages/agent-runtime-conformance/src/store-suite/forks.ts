@@ -50,6 +50,60 @@ export function forks({ rule, timed, expect }: Suite): void {
     expect(await scene.task(taskId)).toMatchObject({ model: 'm', steps: 3 })
   })
 
+  rule('6.3 many are retried in one commit, each once, with their completed steps', async (scene) => {
+    const canceled = await scene.accepted()
+    await scene.cancel(canceled)
+    const [one, two] = [await failed(scene), await failed(scene)]
+    const running = await scene.running()
+    const given = { kind: 'retryMany', taskIds: [one, running.taskId, 'nobody', two, one, canceled] } as const
+    const { commits } = await scene.stats()
+    const none = { retried: 0, before: 0, rejected: 0, skipped: 0 }
+    expect(await scene.write({ ...given, states: ['failed'] })).toEqual({ ...none, retried: 2, skipped: 3 })
+    expect((await scene.stats()).commits).toBe(commits + 1)
+    const claims = [await scene.claim(), await scene.claim()]
+    expect(claims.map(({ submission }) => JSON.parse(submission) as object)).toMatchObject([
+      { forkOf: one, asRetry: true, idempotencyKey: `retry of ${one}` },
+      { forkOf: two },
+    ])
+    for (const { taskId } of claims) expect(await results(scene, taskId)).toHaveLength(3)
+    expect(await scene.write(given)).toEqual({ ...none, retried: 1, before: 2, skipped: 2 })
+    expect(await scene.write({ ...given, again: true })).toEqual({ ...none, retried: 3, skipped: 2 })
+    expect(
+      await fork(scene, one, { onlyOver: true, change: { idempotencyKey: `retry of ${one}` } }),
+    ).toMatchObject({ receipt: { taskId: claims[0]?.taskId, deduplicated: true } })
+  })
+
+  rule(
+    '6.3 the first one for which there is no room ends a retry of many, without a trace',
+    async (scene) => {
+      const taskIds = [await failed(scene), await failed(scene)]
+      const most = scene.config.queueDepthLimit - 1
+      // Free workers take some of them.
+      while ((await scene.depth()) < most) await scene.submitMany(most - (await scene.depth()))
+      const { totals } = await scene.stats()
+      expect(await scene.write({ kind: 'retryMany', taskIds })).toMatchObject({
+        retried: 1,
+        rejected: 0,
+        full: { reason: 'queue_full' },
+      })
+      expect((await scene.stats()).totals).toMatchObject({ rejected: totals.rejected })
+    },
+  )
+
+  rule('6.3 tasks that are no child can be selected', async (scene) => {
+    const { taskId: top, leaseId } = await scene.running()
+    const task = { type: 'child', lane: 'batch', input: '1' } as const
+    await scene.write({ kind: 'spawn', leaseId, key: 'c', position: 0, policy: 'cancel', submission: task })
+    expect(await scene.read({ kind: 'taskIds', filter: { parent: null } })).toMatchObject({ taskIds: [top] })
+    expect((await scene.read({ kind: 'taskIds', filter: {} })).taskIds).toHaveLength(2)
+    expect((await scene.read({ kind: 'tasks', filter: { parent: null, limit: 1 } })).tasks).toHaveLength(1)
+    expect(
+      await scene.read({ kind: 'taskCount', filter: { parent: null, states: ['failed'] } }),
+    ).toMatchObject({
+      count: 0,
+    })
+  })
+
   rule('6.3 a fork keeps what came before a step, by the order of the calls', async (scene) => {
     const old = await failed(scene)
     const taskId = idOf(await fork(scene, old, { fromStep: 'b' }))

@@ -6,10 +6,10 @@ import { branchLimitKey } from './replay.ts'
 import type { EventData } from '../event/event.ts'
 import { isFinal } from '../task/states.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
-import type { Submission } from '../submit/submission.ts'
+import type { Receipt, Submission } from '../submit/submission.ts'
 import type { MemoRow } from './row.ts'
 import type { WaitKind } from '../wait/wait.ts'
-import { submitOne } from '../submit/submit.ts'
+import { type NoRoom, submitOne, submitWhileRoom } from '../submit/submit.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 import { decisionOver, inheritFrom, isStep, type Memo, pastOf, submissionOf } from './inherit.ts'
 
@@ -17,7 +17,24 @@ import { decisionOver, inheritFrom, isStep, type Memo, pastOf, submissionOf } fr
  * A new task with the submission of another and the memos it had before a step; the other stays as it is. Source:
  * `docs/semantics.md 1.2, 6.3`.
  */
-export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
+export function fork(ws: WorkingSet, it: Omit<Write<'fork'>, 'kind'>): OutcomeOf<'fork'> {
+  return forkBy(ws, it, submitOne)
+}
+
+/** The retry of one of many tasks. One for which there is no room leaves no trace. */
+export function retryWhileRoom(
+  ws: WorkingSet,
+  taskId: string,
+  change: Write<'fork'>['change'],
+): OutcomeOf<'fork'> | NoRoom {
+  return forkBy(ws, { taskId, edits: {}, onlyOver: true, change }, submitWhileRoom)
+}
+
+function forkBy<R extends Receipt | NoRoom>(
+  ws: WorkingSet,
+  it: Omit<Write<'fork'>, 'kind'>,
+  submit: (ws: WorkingSet, it: Submission) => R,
+): OutcomeOf<'fork'> | Exclude<R, Receipt> {
   const number = ws.taskNumber(it.taskId)
   const source = number === undefined ? undefined : ws.task(number)
   const history = number === undefined ? undefined : ws.base.histories.get(number)
@@ -29,6 +46,8 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
 
   if ('fault' in history) return { as: 'edited', fault: history.fault }
   if ((JSON.parse(history.submission) as EventData['task.queued']).held === true) return { as: 'held' }
+
+  if (ws.pipelines.get(source.id) !== undefined) return { as: 'pipeline' }
 
   const past = pastOf(ws, source, history, it.onlyOver)
   const { memos } = past
@@ -58,7 +77,11 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   const forkedAt = canonical([source.id, it.fromStep ?? null, it.edits])
   const asRetry = it.onlyOver ? { asRetry: true as const } : {}
   const change = { ...it.change, ...asRetry, forkOf: it.taskId, forkedAt }
-  const receipt = submitOne(ws, namedAnew(ws, { ...submissionOf(history.submission), ...change }))
+  const receipt: Receipt | NoRoom = submit(
+    ws,
+    namedAnew(ws, { ...submissionOf(history.submission), ...change }),
+  )
+  if ('full' in receipt) return receipt as Exclude<R, Receipt>
   if (receipt.accepted && !receipt.deduplicated)
     inheritFrom(ws, { ...past, memos: kept, doubts }, receipt.sequence, it.edits)
   return { as: 'submitted', receipt }

@@ -1,7 +1,7 @@
 import type { Rejection } from '../approval/approval.ts'
 import type { UsageSum } from '../budget/usage.ts'
 import type { ChildRecord } from '../child/schema.ts'
-import type { StoredEvent } from '../event/event.ts'
+import type { RejectionReason, StoredEvent } from '../event/event.ts'
 import type { Divergence } from './divergence-schema.ts'
 import type { HistoryFault } from './history-fault.ts'
 import type { Fenced } from '../lease/lease.ts'
@@ -49,6 +49,8 @@ export interface HistoryWrites {
       | { readonly as: 'not_over'; readonly state: TaskState }
       /** Its caller ran it, and nobody else can. */
       | { readonly as: 'held' }
+      /** It opened a pipeline, whose log is its own. */
+      | { readonly as: 'pipeline' }
       /** `inDoubt`: it was started, and nobody knows how it ended. */
       | { readonly as: 'unknown_step'; readonly key: string; readonly inDoubt?: true }
       /** The decision of a race or an all answers for the step of this key. */
@@ -73,6 +75,33 @@ export interface HistoryWrites {
           readonly inDoubt?: true
         }
   }
+  /**
+   * Submits those of the tasks again that have failed or were canceled, and are in one of `states` if that is said, as `fork` with `onlyOver` does, all in one
+   * commit and in their order. A task is retried once: its retry has the idempotency key `retry of <id>`, unless `again` is true. The first one for which
+   * there is no room ends it. Source: `docs/semantics.md 6.3`.
+   */
+  retryMany: {
+    fields: {
+      readonly taskIds: readonly string[]
+      readonly states?: readonly TaskState[]
+      readonly again?: boolean
+    }
+    outcome: RetriedSlice
+  }
+}
+
+/** The effect of a retry of several tasks; each of them counts once. */
+export interface RetriedSlice {
+  /** Submitted again. */
+  readonly retried: number
+  /** Retried before, and left alone. */
+  readonly before: number
+  /** The new task was refused, for another reason than want of room. */
+  readonly rejected: number
+  /** Not to be retried: in another state, unknown, a pipeline, run by its caller, or with a history that was edited. */
+  readonly skipped: number
+  /** Why there was no room for the next one. The rest was not looked at. */
+  readonly full?: { readonly reason: RejectionReason; readonly message: string }
 }
 
 /** Reads about histories. */

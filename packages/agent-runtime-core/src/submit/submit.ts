@@ -37,6 +37,20 @@ export function submitIfRoom(ws: WorkingSet, it: Submission, parent: number): Re
   )
 }
 
+/** A submission for which there is no room, and of which nothing is recorded. */
+export interface NoRoom {
+  readonly full: { readonly reason: RejectionReason; readonly message: string }
+}
+
+/** The same for one of many, the others of which can wait until there is room. */
+export function submitWhileRoom(ws: WorkingSet, it: Submission): Receipt | NoRoom {
+  return admit<Receipt | NoRoom>(ws, it, null, (set, refused, refusal) =>
+    wantsRoom(refusal)
+      ? { full: { reason: refusal.reason, message: refusal.message } }
+      : reject(set, refused, refusal),
+  )
+}
+
 /** The same past all limits, for work that has its place already. */
 export function submitPast(ws: WorkingSet, it: Submission, parent: number): Receipt {
   return enter(ws, it, parent)

@@ -14,8 +14,8 @@ export interface TaskFilter {
   readonly states?: readonly TaskState[] | undefined
   readonly types?: readonly string[] | undefined
   readonly lanes?: readonly Lane[] | undefined
-  /** The children of this task. */
-  readonly parent?: string | undefined
+  /** The children of this task; null: the tasks that are no child. */
+  readonly parent?: string | null | undefined
   /** Tasks of this client. */
   readonly client?: string | undefined
   /** Tasks with each of these labels. */

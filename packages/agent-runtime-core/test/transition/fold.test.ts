@@ -220,6 +220,12 @@ const operations: {
     { as: 'submitted' },
     'task.queued',
   ],
+  retryMany: [
+    { taskIds: [taskId] },
+    { tasks: [over], histories: new Map([[7, history]]) },
+    { retried: 1, before: 0, rejected: 0, skipped: 0 },
+    'task.queued',
+  ],
   answerBudget: [
     { taskId, answer: { as: 'continue', raise: {} } },
     { tasks: [{ ...task, budget: 7 }], leases: [lease], budgets: budgetsIn(asking) },

@@ -358,6 +358,11 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
       budget: submitted.budget,
     } satisfies Shape<Write<'fork'>['change']>),
   },
+  retryMany: {
+    taskIds: z.array(id),
+    states: z.array(z.enum(taskStates)).optional(),
+    again: flag.optional(),
+  },
   release: { leaseId, reason: z.enum(['yielded', 'drained']), charged: usage.optional() },
   cancel: { taskId, reason: text.optional() },
   cancelMany: {
@@ -481,7 +486,7 @@ const filter = z.strictObject({
   states: z.array(z.enum(taskStates)).optional(),
   types: z.array(text).optional(),
   lanes: z.array(Lane).optional(),
-  parent: id.optional(),
+  parent: id.nullable().optional(),
   client: text.optional(),
   labels: texts.optional(),
   limit: page.optional(),

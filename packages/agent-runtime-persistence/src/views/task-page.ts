@@ -7,11 +7,11 @@ interface Condition {
   readonly values: readonly unknown[]
 }
 
-/** The tasks from `from` up to before `end`; only the children of `parent`, if it is given. */
+/** The tasks from `from` up to before `end`; only the children of `parent` if it is given, and if it is null only those that are no child. */
 interface Range {
   readonly from: number
   readonly end: number
-  readonly parent?: number | undefined
+  readonly parent?: number | null | undefined
 }
 
 interface Compiled {
@@ -41,10 +41,19 @@ function selection(filter: TaskFilter, { from, end, parent }: Range): Condition 
       'task.state',
       filter.states?.map((state) => taskStates.indexOf(state)),
     ),
-    ...(parent === undefined ? [] : [{ text: 'task.parent = ?', values: [parent] }]),
+    ...parentConditions(parent),
     ...streamConditions(filter),
     ...submissionConditions(filter),
   ])
+}
+
+function parentConditions(parent: Range['parent']): readonly Condition[] {
+  if (parent === undefined) return []
+  return [
+    parent === null
+      ? { text: 'task.parent IS NULL', values: [] }
+      : { text: 'task.parent = ?', values: [parent] },
+  ]
 }
 
 /** A task's type and lane are those of its stream. A rejected task never queued and has no stream: its event says what it was. */

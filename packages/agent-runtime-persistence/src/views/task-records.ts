@@ -254,7 +254,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     const { end: start } = whole
     if (whole.isEmpty) return { count: 0, start }
     // A count without a limit looks at every row of its range.
-    const from = whole.parent === undefined ? Math.max(whole.from, start - maxScanned) : whole.from
+    const from = typeof whole.parent === 'number' ? whole.from : Math.max(whole.from, start - maxScanned)
     const range = { ...whole, from }
     const { sql, parameters } = compileTaskCount(filter, range)
     const count = Number(
@@ -289,13 +289,14 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
 
   /** The tasks that one slice looks at. `isEmpty`: there is no such parent. */
   function rangeOf(filter: TaskFilter) {
-    const parent = filter.parent === undefined ? undefined : find(filter.parent)
+    const isNamed = typeof filter.parent === 'string'
+    const parent = isNamed ? find(filter.parent) : undefined
     const end = filter.cursor ?? (newestTask.get() ?? 0) + 1
-    const { cursor: _, limit: __, parent: ___, ...selects } = filter
-    const isFiltered = !parent && Object.values(selects).some((it) => it !== undefined)
+    const { cursor: _, limit: __, ...selects } = filter
+    const isFiltered = !isNamed && Object.values(selects).some((it) => it !== undefined)
     const from = isFiltered ? Math.max(1, end - maxScanned) : 1
-    const isEmpty = filter.parent !== undefined && parent === undefined
-    return { from, end, parent: parent?.id, isEmpty }
+    const isEmpty = isNamed && parent === undefined
+    return { from, end, parent: filter.parent === null ? null : parent?.id, isEmpty }
   }
 }
 

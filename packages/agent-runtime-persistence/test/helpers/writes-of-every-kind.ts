@@ -392,6 +392,20 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
       answer: { as: 'submitted', receipt: { accepted: true } },
     }
   },
+  retryMany: async (scene) => {
+    const taskIds: string[] = []
+    for (const end of [1, 2]) {
+      const claim = await busy(scene)
+      await scene.step(claim, 'one', end === 1 ? large : '1', 0)
+      await scene.settle(claim, { as: 'failed', kind: 'error', error: '{}' })
+      scene.free(claim.workerId)
+      taskIds.push(claim.taskId)
+    }
+    return {
+      write: { kind: 'retryMany', taskIds },
+      answer: { retried: 2, before: 0, rejected: 0, skipped: 0 },
+    }
+  },
   answerBudget: async (scene) => {
     const claim = await scene.running(costly)
     const { taskId, leaseId, workerId } = claim

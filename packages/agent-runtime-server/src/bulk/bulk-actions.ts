@@ -1,16 +1,18 @@
-import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
 import type { Caller } from '../access/caller.ts'
 import type { ServerLimits } from '../limits.ts'
 import { problemOf, refusal } from '../problem/problem.ts'
 
-/** A task that a bulk action is about. */
-export interface Selected {
-  readonly taskId: string
-  readonly sequence: number
+/** The effect of one slice of a bulk action: how many of its tasks changed, and what became of the others. */
+interface BulkDone {
+  readonly changed: number
+  /** Retried before. */
+  readonly before?: number
+  /** Their retry was refused. */
+  readonly rejected?: number
+  /** Why there is no room for more: the action stops there. */
+  readonly full?: { readonly message: string }
 }
-
-/** The effect of one bulk action on one task: whether something changed. */
-export type BulkStep = (task: Selected) => Promise<boolean>
+export type BulkStep = (taskIds: readonly string[]) => Promise<BulkDone>
 
 /** A bulk action: counted, under way or over. */
 export interface BulkAction {
@@ -20,12 +22,14 @@ export interface BulkAction {
   readonly count: number
   readonly done: number
   readonly changed: number
+  readonly before: number
+  readonly rejected: number
   readonly problem?: string
 }
 
 interface Entry {
   readonly caller: Caller
-  readonly tasks: readonly Selected[]
+  readonly taskIds: readonly string[]
   readonly step: BulkStep
   action: BulkAction
 }
@@ -46,7 +50,7 @@ export class BulkActions {
     caller: Caller,
     token: string,
     action: BulkAction['action'],
-    tasks: readonly Selected[],
+    taskIds: readonly string[],
     step: BulkStep,
   ): BulkAction {
     for (const [oldest, entry] of this.#entries) {
@@ -57,8 +61,9 @@ export class BulkActions {
       throw refusal('too_many_requests', `${this.#maxActions} bulk actions run (maxBulkActions)`, {
         'retry-after': '5',
       })
-    const counted: BulkAction = { token, action, state: 'counted', count: tasks.length, done: 0, changed: 0 }
-    this.#entries.set(token, { caller, tasks, step, action: counted })
+    const none = { done: 0, changed: 0, before: 0, rejected: 0 }
+    const counted: BulkAction = { token, action, state: 'counted', count: taskIds.length, ...none }
+    this.#entries.set(token, { caller, taskIds, step, action: counted })
     return counted
   }
 
@@ -85,17 +90,21 @@ export class BulkActions {
 
   async #run(entry: Entry): Promise<void> {
     try {
-      for (let first = 0; first < entry.tasks.length; first += SLICE) {
+      for (let first = 0; first < entry.taskIds.length; first += SLICE) {
         if (entry.action.state !== 'running') return
         if (this.#stopped.aborted) return this.#end(entry, 'stopped')
-        const slice = entry.tasks.slice(first, first + SLICE)
-        const changed = await Promise.all(slice.map(async (task) => unlessChanged(entry.step(task))))
-        const done = entry.action.done + slice.length
+        const slice = entry.taskIds.slice(first, first + SLICE)
+        const { changed, before = 0, rejected = 0, full } = await entry.step(slice)
+        const { action } = entry
         entry.action = {
-          ...entry.action,
-          done,
-          changed: entry.action.changed + changed.filter(Boolean).length,
+          ...action,
+          // The rest of a slice that found no room was not looked at.
+          done: action.done + (full === undefined ? slice.length : changed + before + rejected),
+          changed: action.changed + changed,
+          before: action.before + before,
+          rejected: action.rejected + rejected,
         }
+        if (full !== undefined) return this.#end(entry, 'stopped', full.message)
       }
       if (entry.action.state === 'running') this.#end(entry, 'done')
     } catch (error) {
@@ -110,16 +119,6 @@ export class BulkActions {
   #of(caller: Caller, token: string): Entry | undefined {
     const entry = this.#entries.get(token)
     return entry?.caller === caller ? entry : undefined
-  }
-}
-
-/** A task that has changed since it was counted is left as it is. */
-async function unlessChanged(step: Promise<boolean>): Promise<boolean> {
-  try {
-    return await step
-  } catch (error) {
-    if (error instanceof RuntimeError && !(error instanceof StoreError)) return false
-    throw error
   }
 }
 

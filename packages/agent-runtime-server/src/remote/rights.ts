@@ -37,6 +37,7 @@ export const writeRights: Readonly<Record<WriteKind, Scope | 'lease' | 'worker' 
   startChild: 'operate',
   restartChild: 'operate',
   fork: 'operate',
+  retryMany: 'operate',
   cancel: 'operate',
   cancelMany: 'operate',
   prune: 'operate',

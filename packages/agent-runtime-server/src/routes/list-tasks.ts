@@ -46,7 +46,7 @@ export const listTasks = endpoint({
   tag: 'tasks',
   summary: 'List tasks, newest first',
   description:
-    'While a page has a `cursor` there may be more, even after a short or empty one: a page looks at a bounded number of tasks.',
+    'While a page has a `cursor` there may be more, even after a short or empty one: a page looks at a bounded number of tasks, for a `text` at `maxScannedTasks` of those that the other filters leave. A `count` of a `text` looks at all of these.',
   scope: 'read',
   bound: 'own',
   query: TaskQuery.extend({

@@ -4,6 +4,7 @@ import type {
   ExecutionLease,
   Explanation,
   Lane,
+  RejectionReason,
   RouteRecord,
   CheckpointRecord,
   StepRecord,
@@ -174,6 +175,20 @@ export interface Client extends AsyncDisposable {
     options?: RetryOptions,
   ): Promise<Receipt<Output, X>>
   retry(taskId: string, options?: RetryOptions): Promise<Receipt>
+
+  /**
+   * Retries every failed task that the filter selects, or the tasks of a list, as {@link retry} does: oldest first, a hundred per commit. `states` of the filter may
+   * name `canceled`, too. Children are left out, because the retry of their parent starts those again that failed; `children: true`, or a `parent` in the filter, includes them.
+   *
+   * A task is retried once, whoever asks, so the same call again after a crash goes on with the rest; `again: true` starts another retry of those that were
+   * retried before. When there is no room for more, the call ends with `full`, and the rest stays as it was. `expect` guards against a filter that selects more or less
+   * than you think: if the number of selected tasks differs, nothing is retried and `refused` is true. `expect: 0` only counts. Tasks that fail after the call began
+   * are left alone. Throws `invalid_argument` for a filter that selects everything, unless `expect` is given. Source: `docs/semantics.md 6.3`.
+   */
+  retryMany(
+    tasks: RetryFilter | readonly (Receipt | string)[],
+    options?: RetryManyOptions,
+  ): Promise<RetriedMany>
 
   /**
    * Submits a task again as a new task. The new task keeps what was recorded before `fromStep` (everything,
@@ -431,6 +446,38 @@ export interface CancelFilter extends Omit<ListFilter, 'states' | 'limit' | 'cur
 export interface CancelManyOptions extends CancelOptions {
   /** The number of tasks that you expect the filter to select. */
   readonly expect?: number | undefined
+}
+
+/** A filter of tasks that did not complete. */
+export interface RetryFilter extends Omit<ListFilter, 'states' | 'limit' | 'cursor'> {
+  /** `failed` by default. */
+  readonly states?: readonly ('failed' | 'canceled')[] | undefined
+}
+
+export interface RetryManyOptions {
+  /** The number of tasks that you expect the filter to select. */
+  readonly expect?: number | undefined
+  /** Whether the filter selects children, too, each of which becomes a task without a parent. False by default, and true for the children of one `parent`. */
+  readonly children?: boolean | undefined
+  /** Whether tasks that were retried before are retried once more. False by default. */
+  readonly again?: boolean | undefined
+}
+
+export interface RetriedMany {
+  /** The number of tasks that the filter selected, or that the list names. */
+  readonly found: number
+  /** The number of tasks that this call submitted again. */
+  readonly retried: number
+  /** The number of tasks that had been retried before, and were left alone. */
+  readonly before: number
+  /** The number of retries that were refused, by a circuit for example. */
+  readonly rejected: number
+  /** The number of tasks that cannot be retried: a pipeline, a task that its caller ran, one in another state, one whose history was edited, an unknown one. */
+  readonly skipped: number
+  /** Why the call ended before the last task: there was no room for more. */
+  readonly full?: { readonly reason: RejectionReason; readonly message: string }
+  /** True if `found` is not the expected number, so nothing was retried. */
+  readonly refused: boolean
 }
 
 export interface PruneOptions {

@@ -58,7 +58,7 @@ export async function cancelMany(
 }
 
 /** The ids that a filter selects, newest first, up to the start of an earlier pass if it is given. */
-async function* pages(
+export async function* pages(
   store: ExecutionStore,
   filter: TaskFilter,
   start?: number,

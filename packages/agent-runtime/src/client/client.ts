@@ -36,6 +36,9 @@ import type {
   ReceiptsOf,
   Pruned,
   PruneOptions,
+  RetriedMany,
+  RetryFilter,
+  RetryManyOptions,
   RetryOptions,
   SignalReceipt,
   StoredPage,
@@ -92,6 +95,7 @@ import { listWorkers } from './list-workers.ts'
 import { pruneStore } from './prune.ts'
 import { awaitResult } from './result.ts'
 import { resumeTask } from './resume-task.ts'
+import { retryMany } from './retry-many.ts'
 import { SeriesKeeper } from '../retention/series-keeper.ts'
 import { SaidOnce } from '../terms/said-once.ts'
 import { ScheduleBook } from './schedules.ts'
@@ -343,6 +347,14 @@ export class StoreClient implements Client {
   async retry(task: Receipt | string, options?: RetryOptions): Promise<Receipt> {
     this.lifetime.assertTaking()
     return openReceipt(await retryTask(this.#deps, taskIdOf('retry', task), options))
+  }
+
+  async retryMany(
+    tasks: RetryFilter | readonly (Receipt | string)[],
+    options: RetryManyOptions = {},
+  ): Promise<RetriedMany> {
+    this.lifetime.assertTaking()
+    return retryMany(this.#store, tasks, options)
   }
 
   fork<Output, X extends Exchange>(

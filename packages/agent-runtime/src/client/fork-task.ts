@@ -87,6 +87,10 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
       throw invalid(
         `${call}: task ${taskId} was started with startTask and run by its caller; a worker cannot run it`,
       )
+    case 'pipeline':
+      throw invalid(
+        `${call}: task ${taskId} is a pipeline, and the log of its events belongs to it; submit the pipeline again, with the same input`,
+      )
     case 'unknown_step':
       if (outcome.inDoubt === true)
         throw invalid(

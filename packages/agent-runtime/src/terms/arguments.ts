@@ -16,6 +16,7 @@ import {
   namesRule,
   paperEvents,
   rejectionReasons,
+  type Rule,
   type Rules,
   show,
   signalRule,
@@ -36,6 +37,8 @@ import type {
   ListFilter,
   OutputOptions,
   QueueSelection,
+  RetryFilter,
+  RetryManyOptions,
   WaitOptions,
 } from '../api/client.ts'
 import type { StopOptions } from '../api/stop.ts'
@@ -134,6 +137,10 @@ export const cancelManyRules: Rules<CancelManyOptions> = {
   expect: wholeNumber(0, Number.MAX_SAFE_INTEGER),
 }
 export const pruneRules: Rules<PruneOptions> = { dryRun: flagRule, signal: signalRule }
+const parentRule: Rule = [
+  'a task id, or null for tasks that are no child',
+  (value) => value === null || isName(value),
+]
 const openStates: readonly unknown[] = ['queued', 'running', 'waiting']
 const submissionRules = {
   client: ['the name of a client', isName],
@@ -143,14 +150,24 @@ export const cancelFilterRules: Rules<CancelFilter> = {
   states: listOf(`a list of ${openStates.join(', ')}`, (state) => openStates.includes(state)),
   types: namesRule,
   lanes: lanesRule,
-  parent: ['a task id', isName],
+  parent: parentRule,
   ...submissionRules,
+}
+export const retryManyRules: Rules<RetryManyOptions> = {
+  expect: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  children: flagRule,
+  again: flagRule,
+}
+const overStates: readonly unknown[] = ['failed', 'canceled']
+export const retryFilterRules: Rules<RetryFilter> = {
+  ...cancelFilterRules,
+  states: listOf(`a list of ${overStates.join(', ')}`, (state) => overStates.includes(state)),
 }
 const listRules: Rules<ListFilter> = {
   states: listOf(`a list of ${taskStates.join(', ')}`, (state) => stateNames.has(state)),
   types: namesRule,
   lanes: lanesRule,
-  parent: ['a task id', isName],
+  parent: parentRule,
   ...submissionRules,
   limit: wholeNumber(1, 1_000),
   cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER),

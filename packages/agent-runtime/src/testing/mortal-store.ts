@@ -201,6 +201,7 @@ export class MortalStore implements ExecutionStore {
 const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'submit',
   'fork',
+  'retryMany',
   'cancel',
   'cancelMany',
   'prune',

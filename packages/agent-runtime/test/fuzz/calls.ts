@@ -283,6 +283,24 @@ export const doors: Readonly<Record<string, Door>> = {
     given: [task, fields({ taskId: name, idempotencyKey: name, budget })],
     open: ({ runtime }, it: never, options: never) => runtime.retry(it, options),
   },
+  retryMany: {
+    given: [
+      fields(
+        {
+          types: values(['nobody has this type'], 5, null),
+          states: mostly(listOf(mostly(values('failed', 'canceled')))),
+          lanes: mostly(listOf(lane)),
+          parent: name,
+          client: name,
+          agreement: name,
+          labels,
+        },
+        'types',
+      ),
+      fields({ expect: count, children: mostly(values(true, false)), again: mostly(values(true, false)) }),
+    ],
+    open: ({ runtime }, ...given: [never, never]) => runtime.retryMany(...given),
+  },
   fork: {
     given: [
       task,
