@@ -422,8 +422,22 @@ export function testActions(
     for (const taskId of ['row-1', 'row-2']) await page.getByLabel(`Select ${taskId}`).check()
     await press('Cancel 2')
     await inDialog('Cancel 2 tasks')
-    await page.getByText('Canceled: 2 tasks').waitFor()
+    await page.getByText('2 of 2 looked at, 2 canceled. Done.').waitFor()
+    await inDialog('Close')
     expect([await stateOf('row-1'), await stateOf('row-2')]).toEqual(['canceled', 'canceled'])
+
+    await goto('/tasks?types=listen&states=canceled')
+    for (const taskId of ['row-1', 'row-2']) await page.getByLabel(`Select ${taskId}`).check()
+    await press('Retry 2')
+    await page.getByRole('dialog').getByText('failed or canceled tasks').waitFor()
+    await inDialog('Retry 2 tasks')
+    await page.getByText('2 of 2 looked at, 2 submitted again. Done.').waitFor()
+    await inDialog('Close')
+    await page.getByText('2 selected').waitFor({ state: 'detached' })
+    const [second, first] = (await scene.runtime.list({ types: ['listen'], limit: 2 })).tasks
+    const history = await scene.runtime.history(first?.taskId ?? '')
+    expect(history.events[0]?.data).toMatchObject({ asRetry: true, forkOf: 'row-1' })
+    for (const task of [first, second]) await scene.runtime.cancel(task?.taskId ?? '')
   })
 
   test('a budget that asks goes on with more', async () => {
@@ -487,7 +501,19 @@ export function testActions(
   test('a paused page stands still, and a live one does not', async () => {
     await goto('/tasks?types=greet&states=queued')
     await page.getByText('later-1').waitFor()
+    // Asked for while the page was live, answered when it no longer is.
+    const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route(/\/api\/v1\/tasks\?/, async (route) => {
+      asked.resolve()
+      await held.promise
+      await route.continue().catch(() => {})
+    })
+    await scene.runtime.submit('greet', 'new', { taskId: 'comes-soon', delayMs: 3_600_000 })
+    await asked.promise
     await press('Live')
+    await page.getByRole('button', { name: 'Paused' }).waitFor()
+    held.resolve()
+    await page.unrouteAll({ behavior: 'wait' })
     await scene.runtime.submit('greet', 'new', { taskId: 'comes-later', delayMs: 3_600_000 })
     // Another page that is live has seen it meanwhile.
     const other = await openPage(browser(), scene.url)
@@ -496,7 +522,7 @@ export function testActions(
     await scene.runtime.submit('greet', 'new', { taskId: 'comes-last', delayMs: 3_600_000 })
     await other.page.getByText('comes-last').waitFor()
     await other.page.context().close()
-    expect(await page.getByText('comes-later').count()).toBe(0)
+    for (const name of ['comes-soon', 'comes-later']) expect(await page.getByText(name).count()).toBe(0)
     await press('Paused')
     await page.getByText('comes-later').waitFor()
   })

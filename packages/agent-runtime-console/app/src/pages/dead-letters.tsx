@@ -146,10 +146,8 @@ export function DeadLettersPage() {
       {isBulk ? (
         <BulkDialog
           action="retry"
-          filter={{
-            states: ['failed'],
-            ...(kind === undefined ? {} : { kind }),
-            ...(type === undefined ? {} : { types: [type] }),
+          wish={{
+            filter: { states: ['failed'], kind, types: type === undefined ? undefined : [type] },
           }}
           onClose={() => setBulk(false)}
         />

@@ -60,10 +60,14 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
     }
   }, [isPaused, isSeen, session, queries])
 
-  const live = useMemo(
-    () => ({ isPaused, isStreaming, toggle: () => setPaused((was) => !was) }),
-    [isPaused, isStreaming],
-  )
+  const live = useMemo(() => {
+    const toggle = () => {
+      // An answer that is on its way would change the page after it was paused. What a page has not shown yet still comes.
+      if (!isPaused) void queries.cancelQueries({ predicate: ({ state }) => state.data !== undefined })
+      setPaused(!isPaused)
+    }
+    return { isPaused, isStreaming, toggle }
+  }, [isPaused, isStreaming, queries])
   return <LiveContext value={live}>{children}</LiveContext>
 }
 

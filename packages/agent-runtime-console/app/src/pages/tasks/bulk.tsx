@@ -3,73 +3,71 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { ask } from '../../server/ask.ts'
 import { useMayOperate } from '../../server/info.ts'
-import { api } from '../../server/session.ts'
-import { Confirmed } from '../../ui/act.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { count, many } from '../../ui/format.ts'
 import { Problem } from '../../ui/problem.tsx'
 import { labelsOf, listFilterOf, type TaskFilter } from './filter.ts'
 
-/** What can be done with the selected tasks, and with all that the filter selects. */
-export function BulkBar({
-  filter,
-  tasks,
-  selected,
-  onClear,
-}: {
+interface BarTerms {
   readonly filter: TaskFilter
   readonly tasks: readonly TaskStatus[]
   readonly selected: ReadonlySet<string>
   readonly onClear: () => void
-}) {
-  const mayOperate = useMayOperate()
+}
+
+/** What can be done with the selected tasks, and with all that the filter selects. */
+export function BulkBar({ filter, tasks, selected, onClear }: BarTerms) {
+  // The tasks may leave the list while the dialog is open: it keeps those that it was opened for.
+  const [asked, setAsked] = useState<Asked>()
+  if (!useMayOperate()) return null
+  return (
+    <>
+      <Bar filter={filter} tasks={tasks} selected={selected} onClear={onClear} onAsk={setAsked} />
+      {asked === undefined ? null : (
+        <BulkDialog
+          {...asked}
+          onClose={(isStarted) => {
+            setAsked(undefined)
+            if (isStarted) onClear()
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function Bar({ filter, tasks, selected, onClear, onAsk }: BarTerms & { readonly onAsk: Ask }) {
   const chosen = tasks.filter(({ taskId }) => selected.has(taskId))
   const open = chosen.filter(({ state }) => ['queued', 'running', 'waiting'].includes(state))
   const over = chosen.filter(({ state }) => state === 'failed' || state === 'canceled')
-  if (!mayOperate) return null
   if (chosen.length > 0)
     return (
       <div className="bulk row wrap">
         <strong>{count(chosen.length)} selected</strong>
-        <Confirmed
-          label={`Cancel ${count(open.length)}`}
-          title={`Cancel ${many(open.length, 'task')} and all below?`}
-          yes={`Cancel ${many(open.length, 'task')}`}
-          isDisabled={open.length === 0}
-          action={async () => {
-            for (const task of open) await api().cancel(task)
-            onClear()
-            return `Canceled: ${many(open.length, 'task')}`
-          }}
+        <button
+          type="button"
+          disabled={open.length === 0}
+          onClick={() => onAsk({ action: 'cancel', wish: { taskIds: open.map(({ taskId }) => taskId) } })}
         >
-          <p>Running handlers get the signal to stop. A canceled task can be retried as a new one.</p>
-        </Confirmed>
-        <Confirmed
-          label={`Retry ${count(over.length)}`}
-          title={`Submit ${many(over.length, 'task')} again?`}
-          yes={`Retry ${many(over.length, 'task')}`}
-          isDangerous={false}
-          isDisabled={over.length === 0}
-          action={async () => {
-            for (const task of over) await api().retry(task)
-            onClear()
-            return `Submitted again: ${many(over.length, 'task')}`
-          }}
+          Cancel {count(open.length)}
+        </button>
+        <button
+          type="button"
+          disabled={over.length === 0}
+          onClick={() => onAsk({ action: 'retry', wish: { taskIds: over.map(({ taskId }) => taskId) } })}
         >
-          <p>Each becomes a new task, which keeps the steps that were completed.</p>
-        </Confirmed>
+          Retry {count(over.length)}
+        </button>
         <button type="button" className="quiet" onClick={onClear}>
           Select none
         </button>
       </div>
     )
-  const hasFilter = Object.keys(filter).length > 0
-  // The server's bulk actions know no lanes.
-  if (!hasFilter || filter.lanes !== undefined) return null
+  if (Object.keys(filter).length === 0) return null
   return (
     <div className="bulk row wrap">
-      <WholeFilter action="cancel" filter={filter} />
-      <WholeFilter action="retry" filter={filter} />
+      <WholeFilter action="cancel" filter={filter} onAsk={onAsk} />
+      <WholeFilter action="retry" filter={filter} onAsk={onAsk} />
     </div>
   )
 }
@@ -80,63 +78,70 @@ interface BulkAction {
   readonly count: number
   readonly done: number
   readonly changed: number
+  readonly before: number
+  readonly rejected: number
   readonly problem?: string
 }
 
 const states = { cancel: ['queued', 'running', 'waiting'], retry: ['failed', 'canceled'] } as const
 const verbs = { cancel: 'Cancel', retry: 'Retry' } as const
 
-/** Counts first, asks, then shows how far it is, and can be stopped. */
+/** The action on all that the filter selects. */
 function WholeFilter({
   action,
   filter,
+  onAsk,
 }: {
   readonly action: 'cancel' | 'retry'
   readonly filter: TaskFilter
+  readonly onAsk: Ask
 }) {
-  const [isOpen, setOpen] = useState(false)
-  const { states: wanted, ...rest } = listFilterOf(filter)
+  const { states: wanted, types, lanes, parent, client, text } = listFilterOf(filter)
   const possible = wanted?.filter((state) => (states[action] as readonly string[]).includes(state))
   if (possible?.length === 0) return null
+  const labels = filter.label === undefined ? undefined : labelsOf(filter.label)
   return (
-    <>
-      <button type="button" onClick={() => setOpen(true)}>
-        {verbs[action]} all of these…
-      </button>
-      {isOpen ? (
-        <BulkDialog
-          action={action}
-          filter={{
-            ...(possible === undefined ? {} : { states: possible }),
-            ...(rest.types === undefined ? {} : { types: rest.types }),
-            ...(rest.parent === undefined ? {} : { parent: rest.parent }),
-            ...(rest.client === undefined ? {} : { client: rest.client }),
-            ...(rest.text === undefined ? {} : { text: rest.text }),
-            ...(filter.label === undefined ? {} : { labels: labelsOf(filter.label) }),
-          }}
-          onClose={() => setOpen(false)}
-        />
-      ) : null}
-    </>
+    <button
+      type="button"
+      onClick={() =>
+        onAsk({ action, wish: { filter: { states: possible, types, lanes, parent, client, text, labels } } })
+      }
+    >
+      {verbs[action]} all of these…
+    </button>
   )
 }
 
+/** The tasks that a filter selects, or those that are named. */
+type BulkWish =
+  | { readonly filter: { readonly states?: readonly string[] | undefined; readonly [more: string]: unknown } }
+  | { readonly taskIds: readonly string[] }
+
+/** An action, and the tasks that it was opened for. */
+interface Asked {
+  readonly action: 'cancel' | 'retry'
+  readonly wish: BulkWish
+}
+
+type Ask = (asked: Asked) => void
+
+/** Counts first, asks, then shows how far it is, and can be stopped. */
 export function BulkDialog({
   action,
-  filter,
+  wish: given,
   onClose,
 }: {
   readonly action: 'cancel' | 'retry'
-  readonly filter: object
-  readonly onClose: () => void
+  readonly wish: BulkWish
+  readonly onClose: (isStarted: boolean) => void
 }) {
   const [found, setFound] = useState<BulkAction>()
   const [error, setError] = useState<unknown>()
   const queries = useQueryClient()
-  const wish = JSON.stringify(filter)
+  const wish = JSON.stringify(given)
   useEffect(() => {
     let isGone = false
-    void ask<BulkAction>('POST', '/tasks:bulk', { action, filter: JSON.parse(wish) as object }).then(
+    void ask<BulkAction>('POST', '/tasks:bulk', { action, ...(JSON.parse(wish) as object) }).then(
       (counted) => isGone || setFound(counted),
       (problem: unknown) => isGone || setError(problem),
     )
@@ -155,30 +160,33 @@ export function BulkDialog({
   }, [isRunning, token])
   const close = () => {
     void queries.invalidateQueries()
-    onClose()
+    onClose(found !== undefined && found.state !== 'counted')
   }
   const move = (method: 'POST' | 'DELETE') =>
     void ask<BulkAction>(method, `/tasks:bulk/${token}`).then(setFound, setError)
 
   return (
-    <Dialog title={`${verbs[action]} all tasks of the filter`} onClose={close}>
+    <Dialog
+      title={
+        'filter' in given ? `${verbs[action]} all tasks of the filter` : `${verbs[action]} the selected tasks`
+      }
+      onClose={close}
+    >
       {error === undefined ? null : <Problem error={error} what="an answer to this action" />}
       {found === undefined ? (
         error === undefined ? (
           <p>Counting…</p>
         ) : null
       ) : found.state === 'counted' ? (
-        <p>
-          The filter selects <strong>{count(found.count)}</strong>{' '}
-          {action === 'cancel' ? 'open tasks' : 'failed or canceled tasks'}. Tasks that are submitted from now
-          on are not among them.
-        </p>
+        <Counted action={action} wish={given} found={found.count} />
       ) : (
         <>
           <progress max={found.count} value={found.done} aria-label="How far it is" />
           <p aria-live="polite">
             {count(found.done)} of {count(found.count)} looked at, {count(found.changed)}{' '}
-            {action === 'cancel' ? 'canceled' : 'submitted again'}. {words[found.state]}
+            {action === 'cancel' ? 'canceled' : 'submitted again'}
+            {found.before === 0 ? '' : `, ${count(found.before)} retried before`}
+            {found.rejected === 0 ? '' : `, ${count(found.rejected)} refused`}. {words[found.state]}
           </p>
           {found.problem === undefined ? null : <p>{found.problem}</p>}
         </>
@@ -205,6 +213,34 @@ export function BulkDialog({
         ) : null}
       </div>
     </Dialog>
+  )
+}
+
+/** What the button will do, before it is pressed. */
+function Counted({
+  action,
+  wish,
+  found,
+}: {
+  readonly action: 'cancel' | 'retry'
+  readonly wish: BulkWish
+  readonly found: number
+}) {
+  const wanted = 'filter' in wish ? (wish.filter.states ?? ['failed']) : ['failed', 'canceled']
+  const kind = action === 'cancel' ? 'open' : wanted.join(' or ')
+  return (
+    <>
+      <p>
+        {'filter' in wish ? 'The filter selects' : 'You selected'} <strong>{count(found)}</strong> {kind}{' '}
+        {found === 1 ? 'task' : 'tasks'}.
+        {'filter' in wish ? ' Tasks that are submitted from now on are not among them.' : ''}
+      </p>
+      <p>
+        {action === 'cancel'
+          ? 'Children are canceled with their parents. Running handlers get the signal to stop. A canceled task can be retried as a new one.'
+          : `Each becomes a new task, which keeps the steps that were completed. Tasks that were retried before are left alone${'filter' in wish ? ', and so are children: the retry of a parent starts its failed children again' : ''}.`}
+      </p>
+    </>
   )
 }
 

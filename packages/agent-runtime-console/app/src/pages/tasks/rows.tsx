@@ -1,6 +1,6 @@
 import type { TaskStatus } from '@ku0/agent-runtime-client'
 import { Link } from '@tanstack/react-router'
-import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { duration, shortId } from '../../ui/format.ts'
 import { useNow, When } from '../../ui/now.tsx'
@@ -58,17 +58,25 @@ export function TaskRows({
   const [top, setTop] = useState(0)
   useLayoutEffect(() => setTop(box.current?.offsetTop ?? 0), [])
   const height = useRowHeight()
+  const [focused, setFocused] = useState<string>()
   const virtual = useWindowVirtualizer({
     count: tasks.length,
     estimateSize: () => height,
     overscan: 12,
     scrollMargin: top,
+    // The row with the focus stays, wherever new tasks push it: a key press would be lost with it.
+    rangeExtractor(range) {
+      const shown = defaultRangeExtractor(range)
+      const at = focused === undefined ? -1 : tasks.findIndex(({ taskId }) => taskId === focused)
+      return at === -1 || shown.includes(at) ? shown : [...shown, at].toSorted((a, b) => a - b)
+    },
   })
   useEffect(() => virtual.measure(), [height, virtual])
   const items = virtual.getVirtualItems()
-  const last = items.at(-1)?.index ?? 0
+  // Without the focused row, which may be far away.
+  const last = virtual.range?.endIndex ?? 0
   useEffect(() => {
-    if (hasMore && !isBusy && last >= tasks.length - 30) onMore()
+    if (hasMore && !isBusy && last >= tasks.length - 42) onMore()
   }, [hasMore, isBusy, last, tasks.length, onMore])
   const isAtTop = (virtual.scrollOffset ?? 0) < top + height * 4
   useEffect(() => onTop(isAtTop), [isAtTop, onTop])
@@ -95,7 +103,13 @@ export function TaskRows({
           ))}
         </div>
       </div>
-      <div ref={box} role="rowgroup" className="rows-body" style={{ height: virtual.getTotalSize() }}>
+      <div
+        ref={box}
+        role="rowgroup"
+        className="rows-body"
+        style={{ height: virtual.getTotalSize() }}
+        onBlur={() => setFocused(undefined)}
+      >
         {items.map((item) => {
           const task = tasks[item.index]
           if (task === undefined) return null
@@ -107,6 +121,7 @@ export function TaskRows({
               aria-rowindex={item.index + 2}
               aria-selected={isSelected}
               className="task-row"
+              onFocus={() => setFocused(task.taskId)}
               style={{ height: item.size, transform: `translateY(${item.start - top}px)` }}
             >
               <span role="cell">

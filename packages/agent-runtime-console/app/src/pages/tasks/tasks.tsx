@@ -14,6 +14,8 @@ import { Filters } from './filters.tsx'
 import { TaskRows } from './rows.tsx'
 
 const PAGE_SIZE = 100
+/** Pages in a row with nothing on them, before somebody is asked whether to look further. The server looks at a thousand tasks for each. */
+const PATIENCE = 20
 
 export function TasksPage() {
   const filter = useSearch({ from: '/tasks' })
@@ -38,7 +40,16 @@ export function TasksPage() {
   const follows = !isPaused && isAtTop && (tasks.data?.pages.length ?? 0) <= 1
   useTick(follows, isStreaming ? 1_500 : 2_000, () => void tasks.refetch())
   useEffect(() => setSelected(new Set()), [key])
-  const total = useLiveQuery(['count', key], () => api().count(listFilterOf(filter)), { isSlow: true })
+  // To count what a text is in, the server would look at every task.
+  const total = useLiveQuery(['count', key], () => api().count(listFilterOf(filter)), {
+    isSlow: true,
+    isEnabled: filter.text === undefined,
+  })
+  const pages = tasks.data?.pages ?? []
+  const empty = pages.length - 1 - pages.findLastIndex((page) => page.tasks.length > 0)
+  const [patience, setPatience] = useState(PATIENCE)
+  useEffect(() => setPatience(PATIENCE), [key])
+  const isTired = tasks.hasNextPage && empty >= patience
   // A filter that no index answers is looked through page by page. The count knows sooner that there is nothing.
   const hasNone = tasks.data !== undefined && all.length === 0 && (!tasks.hasNextPage || total.data === 0)
   const change = (next: TaskFilter) => void navigate({ to: '/tasks', search: next, replace: true })
@@ -68,13 +79,21 @@ export function TasksPage() {
         <TaskRows
           tasks={all}
           total={total.data}
-          hasMore={tasks.hasNextPage}
+          hasMore={tasks.hasNextPage && !isTired}
           isBusy={tasks.isFetchingNextPage}
           onMore={() => void tasks.fetchNextPage()}
           onTop={setAtTop}
           selected={selected}
           onSelect={setSelected}
         />
+      ) : null}
+      {isTired ? (
+        <p className="row pad">
+          Nothing {all.length === 0 ? '' : 'more '}was found among the many tasks that were looked at.
+          <button type="button" onClick={() => setPatience(empty + PATIENCE)}>
+            Look further back
+          </button>
+        </p>
       ) : null}
     </Page>
   )
