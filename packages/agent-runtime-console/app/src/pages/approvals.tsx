@@ -1,6 +1,6 @@
 import type { PendingApproval } from '@ku0/agent-runtime-client'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask } from '../server/ask.ts'
 import { useMayOperate } from '../server/info.ts'
@@ -20,13 +20,16 @@ import { Page } from '../ui/page.tsx'
 export function ApprovalsPage() {
   const { request } = useSearch({ from: '/approvals' })
   const navigate = useNavigate()
+  const router = useRouter()
   const approvals = useLiveQuery(['approvals'], () => api().approvals.list({ limit: 100 }))
-  const choose = (approvalId: string | undefined) =>
-    void navigate({
-      to: '/approvals',
-      search: approvalId === undefined ? {} : { request: approvalId },
-      replace: true,
-    })
+  const choose = (approvalId: string) =>
+    void navigate({ to: '/approvals', search: { request: approvalId }, replace: true })
+  /** Whoever has gone to another request or page by the time that this one is answered stays there. */
+  const leave = () => {
+    const { pathname, search } = router.state.location
+    if (pathname.endsWith('/approvals') && search.request === request)
+      void navigate({ to: '/approvals', search: {}, replace: true })
+  }
   return (
     <Page title="Approvals" beside={<Copy text={curl('/approvals')} label="Copy as cURL" />}>
       <Asked query={approvals} what="the approvals">
@@ -63,7 +66,7 @@ export function ApprovalsPage() {
                 {cursor === undefined ? null : <li className="faint pad">and more, after these</li>}
               </ul>
               {chosen === undefined ? null : (
-                <Request key={chosen.approvalId} request={chosen} onDone={() => choose(undefined)} />
+                <Request key={chosen.approvalId} request={chosen} onDone={leave} />
               )}
             </div>
           )

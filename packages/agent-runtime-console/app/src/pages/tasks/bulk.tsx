@@ -54,7 +54,10 @@ function Bar({ filter, tasks, selected, onClear, onAsk }: BarTerms & { readonly 
         <button
           type="button"
           disabled={over.length === 0}
-          onClick={() => onAsk({ action: 'retry', wish: { taskIds: over.map(({ taskId }) => taskId) } })}
+          // The oldest first, as with a filter: the list has the newest first.
+          onClick={() =>
+            onAsk({ action: 'retry', wish: { taskIds: over.map(({ taskId }) => taskId).toReversed() } })
+          }
         >
           Retry {count(over.length)}
         </button>
