@@ -14,7 +14,8 @@ export function Keys() {
     const press = (event: KeyboardEvent) => {
       const { target, key } = event
       if (event.ctrlKey || event.metaKey || event.altKey) return
-      if (target instanceof HTMLElement && target.closest('input, textarea, select, dialog')) return
+      // A dialog that was closed a moment ago may still have the focus.
+      if (target instanceof HTMLElement && target.closest('input, textarea, select, dialog[open]')) return
       if (isGoing.current) {
         isGoing.current = false
         const place = places.find((it) => it.key === key)
