@@ -6,7 +6,7 @@ import type { PostgresPlace } from './url.ts'
 import { statement } from './write.ts'
 
 /** What a transaction waits for a lock at the most. */
-const lockMs = 5_000
+export const lockMs = 5_000
 /** So long the server lets a transaction rest whose process is not heard of. Calls of the others, which it may hold up, are refused after 10 s. */
 const idleMs = 8_000
 /** How long the server may take for what crosses at once, the wait for a lock included. Whoever copies a store asks for much more. */

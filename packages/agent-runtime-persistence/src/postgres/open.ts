@@ -7,7 +7,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { configurationsText } from '../sqlite/configurations.ts'
 import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
-import type { Connections } from './connections.ts'
+import { type Connections, lockMs } from './connections.ts'
 import { storeErrorOf } from './errors.ts'
 import { lockHeadText, raisedVersion, type Head, type HeadRow } from './head.ts'
 import { acceptLosses } from './lost-commits.ts'
@@ -61,6 +61,9 @@ export interface Opening {
   readonly show: (process: number) => Promise<void>
 }
 
+/** How long a process that opens a store waits for the others that open it, in ms: as long as at a file. */
+const openingPatienceMs = 10_000
+
 /** The oldest PostgreSQL that the statements are tested with. */
 export const oldest = 15
 
@@ -102,7 +105,10 @@ export async function openTables(connections: Connections, opening: Opening): Pr
         'store_schema',
         `${location}: this database keeps text as ${encoding}, and a store needs UTF8; make one with CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`,
       )
+    // Many processes that start at once wait here for each other, and only here for longer than for a commit.
+    await on.run(`SET LOCAL lock_timeout TO ${openingPatienceMs}`)
     await on.query('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${schema}`])
+    await on.run(`SET LOCAL lock_timeout TO ${lockMs}`)
     if (existing) await assertMade(on, connections.place)
     else await migrate(on, connections.place)
     const { rows } = await on.query(lockHeadText)

@@ -229,6 +229,16 @@ test('D18 T15 processes open a store at the isolation serializable while another
   expect(await verifyStore(url)).toMatchObject({ ok: true, faultCount: 0 })
 })
 
+test('D18 a process that opens a store waits longer for others that open it than for a commit', async () => {
+  const { url, client } = await newStage()
+  const schema = new URL(url).searchParams.get('schema') ?? ''
+  await client.query('BEGIN')
+  await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${schema}`])
+  const released = client.query('SELECT pg_sleep(6)').then(() => client.query('ROLLBACK'))
+  await (await openStore(url, { config, thread: false })).close()
+  await released
+})
+
 test.each(['repeatable read', 'serializable'])(
   'D18 T15 two processes work at the isolation %s, which a server may have as its default: what fails to serialize is done again',
   async (level) => {
