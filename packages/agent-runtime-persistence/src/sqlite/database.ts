@@ -10,6 +10,7 @@ import type { Duties, Instant, Loaded, Wanted, WorkingSet } from '@ku0/agent-run
 import type { Database, DutiesWanted, Kept, KeptWanted, LocalCounts, LockWait } from '../engine/database.ts'
 import { prepareReads } from '../views/reads.ts'
 import type { AnchorFile } from './anchor.ts'
+import type { Connection, StoreDatabase } from './connection.ts'
 import { Earliest } from './earliest.ts'
 import { isBusy, isFatal, storeErrorOf } from './errors.ts'
 import { isFull } from './full-disk.ts'
@@ -35,14 +36,8 @@ export interface SqliteParts {
   readonly now: () => Instant
 }
 
-/** A connection to the database, as far as a simulation needs it. */
-export interface Connection {
-  exec(sql: string): unknown
-  pragma(source: string, options?: { readonly simple?: boolean }): unknown
-}
-
 /** The engine's database on SQLite: one connection, one thread; every answer is there at once. */
-export class SqliteDatabase implements Database {
+export class SqliteDatabase implements Database, StoreDatabase {
   readonly info: StoreInfo
   readonly ids: IdCodec
   readonly fenceFloor: number

@@ -4,6 +4,7 @@ import { Engine } from '../engine/engine.ts'
 import type { EngineSetting } from '../engine/engine-setting.ts'
 import { AnchorFile, bootWord } from './anchor.ts'
 import { openLeaseClock } from './clock.ts'
+import type { StoreDatabase } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
 import { storeErrorOf } from './errors.ts'
 import { isFull } from './full-disk.ts'
@@ -29,7 +30,7 @@ export interface EngineOptions extends EngineSetting {
 /** The engine of a store on SQLite, and its database: whatever an engine asks of it is answered at once. */
 export interface StoreEngine {
   readonly engine: Engine
-  readonly database: SqliteDatabase
+  readonly database: StoreDatabase
 }
 
 /** Opens the database, registers this process. Throws a StoreError; nothing is left open then. */

@@ -3,7 +3,7 @@
  * process holds, and what passes between the two. A program opens a store instead.
  */
 export { die, openStoreEngine, type EngineOptions, type StoreEngine } from '../sqlite/store-engine.ts'
-export type { Connection } from '../sqlite/database.ts'
+export type { Connection } from '../sqlite/connection.ts'
 export { runNow } from '../engine/steps.ts'
 export { StoreFront, type Line } from '../line/front.ts'
 export type { Message } from '../engine/message.ts'

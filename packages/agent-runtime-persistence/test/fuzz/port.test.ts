@@ -297,6 +297,7 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'samples type': name,
   'samples lane': mostly(values('batch')),
   'lastSample stepMs': mostly(values(60_000)),
+  'retryMany again': mostly(flag),
   'pauseQueue types': listOf(values('report', 'nothing')),
   'pauseQueue lanes': listOf(values('batch')),
   'recordStep drops': listOf(key),

@@ -234,9 +234,11 @@ test('D18 a process that opens a store waits longer for others that open it than
   const schema = new URL(url).searchParams.get('schema') ?? ''
   await client.query('BEGIN')
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${schema}`])
-  const released = client.query('SELECT pg_sleep(6)').then(() => client.query('ROLLBACK'))
-  await (await openStore(url, { config, thread: false })).close()
+  const released = client.query('SELECT pg_sleep(6)').then(async () => void (await client.query('ROLLBACK')))
+  const store = await openStore(url, { config, thread: false })
   await released
+  expect(await submit(store, 1)).toMatchObject([{ accepted: true }])
+  await store.close()
 })
 
 test.each(['repeatable read', 'serializable'])(
