@@ -6,7 +6,7 @@ import type {
   FollowOptions,
   ListFilter,
   PipelinePage,
-  Receipt,
+  RetriedMany,
   RetryFilter,
   RetryManyOptions,
   RetryOptions,
@@ -43,7 +43,6 @@ export type Connection = AsyncDisposable &
     | 'resumeQueue'
     | 'result'
     | 'retry'
-    | 'retryMany'
     | 'series'
     | 'signal'
     | 'stats'
@@ -55,6 +54,8 @@ export type Connection = AsyncDisposable &
     readonly approvals: Pick<Client['approvals'], 'approve' | 'list' | 'reject' | 'trail'>
     readonly budgets: Pick<Client['budgets'], 'continue' | 'get' | 'list' | 'stop'>
     readonly agreements: Client['agreements']
+    /** Tasks by their ids are retried one by one. */
+    retryMany(filter: RetryFilter, options?: RetryManyOptions): Promise<RetriedMany>
     readonly credits: Client['credits']
     readonly accessTokens: Client['accessTokens']
     readonly supervisors: Pick<Client['supervisors'], 'list' | 'restart' | 'start' | 'stop' | 'which'>
@@ -90,11 +91,11 @@ export function connectServer(url: string, token: string | undefined): Connectio
       numbered(await client.list({ ...filter, ...named(parent), ...texted(cursor) })),
     cancelMany: ({ parent, ...filter }: CancelFilter, options?: CancelManyOptions) =>
       client.cancelMany({ ...filter, ...named(parent) }, options),
-    retryMany: async (tasks: RetryFilter | readonly (Receipt | string)[], options?: RetryManyOptions) => {
-      const { parent, ...filter } = tasks as RetryFilter
-      // The server leaves out at once what it cannot retry.
-      return { ...(await client.retryMany({ ...filter, ...named(parent) }, options)), skipped: 0 }
-    },
+    // The server leaves out at once what it cannot retry.
+    retryMany: async ({ parent, ...filter }: RetryFilter, options?: RetryManyOptions) => ({
+      ...(await client.retryMany({ ...filter, ...named(parent) }, options)),
+      skipped: 0,
+    }),
     events: (task: string, { live = true, ...options }: FollowOptions = {}) =>
       live
         ? client.events(task, options)

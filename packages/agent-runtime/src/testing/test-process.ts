@@ -128,11 +128,12 @@ export class TestProcess {
   }
 }
 
-/** Draws that are the same in every process of a test, whatever was drawn before. */
+/** An id that is the same in every process of a test for the same subject, whatever was drawn before. */
 function idFor(seed: number | string, subject: string | undefined): string | undefined {
   return subject === undefined ? undefined : createVirtualEnvironment(`${seed}\n${subject}`).ids.uuid()
 }
 
+/** The same for a draw. */
 function drawFor(seed: number | string, subject: string | undefined): number | undefined {
   return subject === undefined ? undefined : new SeededRandom(`${seed}\n${subject}`).next()
 }

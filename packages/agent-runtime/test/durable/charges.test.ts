@@ -165,41 +165,35 @@ describe('charges', () => {
     await expect(runtime.result(taskId)).rejects.toMatchObject({ code: 'step_outside_handler' })
   })
 
-  test('a charge of a step whose result came too late for its lease is stored once it has stopped', async () => {
+  /** A task whose lease ends in its step, which has charged 40 tokens by then; `outside`: what its handler charges in each pass before that. */
+  async function releasedInStep(outside: number) {
     const door = gate()
-    const { runtime, store, taskId } = await started(async (ctx, pass) => {
+    const it = await started(async (ctx, pass) => {
+      if (outside > 0) ctx.charge({ tokens: outside })
       if (pass > 1) return 'second'
       return ctx.step('ask', async (step) => {
         step.charge({ tokens: 40 })
         await door.promise
       })
     })
+    const { runtime, store, taskId } = it
     await turns()
     const [lease] = await runtime.leases(taskId)
     await store.write({ kind: 'release', leaseId: lease?.leaseId ?? '', reason: 'drained' })
     door.resolve()
     expect(await runtime.result(taskId)).toBe('second')
     await turns()
+    return it
+  }
+
+  test('a charge of a step whose result came too late for its lease is stored once it has stopped', async () => {
+    const { runtime, taskId } = await releasedInStep(0)
     expect((await runtime.stats()).staleWrites).toBe(1)
     expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 40 } })
   })
 
   test('a pass that lost its lease counts what its steps charged: its code outside of steps runs again', async () => {
-    const door = gate()
-    const { runtime, store, taskId } = await started(async (ctx, pass) => {
-      ctx.charge({ tokens: 3 })
-      if (pass > 1) return 'second'
-      return ctx.step('ask', async (step) => {
-        step.charge({ tokens: 40 })
-        await door.promise
-      })
-    })
-    await turns()
-    const [lease] = await runtime.leases(taskId)
-    await store.write({ kind: 'release', leaseId: lease?.leaseId ?? '', reason: 'drained' })
-    door.resolve()
-    expect(await runtime.result(taskId)).toBe('second')
-    await turns()
+    const { runtime, taskId } = await releasedInStep(3)
     expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 43 } })
   })
 
