@@ -421,6 +421,25 @@ describe('bad data is found:', () => {
     expect(holds({ measure: 'peakInFlight', model: 'large', atMost: 1 }, together).pass).toBe(false)
   })
 
+  it('more tasks in flight than slots; what a dead process held counts until its death, whenever that was noticed', () => {
+    const task = (n: number, from: number, to: number, reason?: string) =>
+      taskWith(
+        n,
+        history(
+          ['task.queued', 1, {}],
+          ['task.started', from, started(n, 1)],
+          reason === undefined
+            ? ['task.completed', to, { leaseId: `lease-${n}-1` }]
+            : ['task.requeued', to, { reason }],
+        ),
+      )
+    const killed = life({ endedAt: 20, exitSignal: 'SIGKILL' })
+    const run = (reason: string) =>
+      goodRun(2, { lives: [killed, life({ life: 2 })], tasks: [task(1, 10, 40, reason), task(2, 25, 30)] })
+    expect(holds({ measure: 'peakInFlight', atMost: 1 }, run('owner_dead')).pass).toBe(true)
+    expect(holds({ measure: 'peakInFlight', atMost: 1 }, run('expired')).pass).toBe(false)
+  })
+
   it('a queue deeper than its bound; a place that changes hands within a ms is one place', () => {
     const queued = (n: number, at: number, canceledAt: number) =>
       taskWith(n, history(['task.queued', at, {}], ['task.canceled', canceledAt, { reason: 'probe' }]), {

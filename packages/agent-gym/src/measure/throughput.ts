@@ -1,5 +1,5 @@
 import type { Run } from './measurements.ts'
-import { inFlightOver, peakOf, stretchesOf } from './timeline.ts'
+import { inFlightOver, peakOf, stretchesOf, type Stretch } from './timeline.ts'
 import { jainIndex } from './statistics.ts'
 
 /** Tasks completed a second: from the start of the workers, or the first submission when that was later, to the last completion. */
@@ -30,7 +30,7 @@ export function fairness(run: Run): number | null {
   return jainIndex([...workers.values()])
 }
 
-/** The most tasks in flight at once; of one group, or of one model. */
+/** The most tasks in flight at once; of one group, or of one model. What a dead process held is in flight until its death, whenever that was noticed. */
 export function peakInFlight(
   run: Run,
   of: { readonly group?: string; readonly model?: string } = {},
@@ -40,7 +40,16 @@ export function peakInFlight(
       (of.group === undefined || task.group === of.group) &&
       (of.model === undefined || task.model === of.model),
   )
-  return peakOf(inFlightOver(stretches))
+  return peakOf(inFlightOver(stretches.map((it) => untilDeath(it, run))))
+}
+
+function untilDeath(stretch: Stretch, { lives }: Run): Stretch {
+  const { from, to, end } = stretch
+  if (end !== 'owner_dead' || to === null) return stretch
+  const deaths = lives.flatMap(({ exitSignal, endedAt }) =>
+    exitSignal === 'SIGKILL' && endedAt !== null && endedAt >= from && endedAt < to ? [endedAt] : [],
+  )
+  return { ...stretch, to: Math.max(from, ...(deaths.length > 0 ? deaths : [to])) }
 }
 
 function perSecond(count: number, run: Run): number | null {
