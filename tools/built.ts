@@ -1,12 +1,12 @@
 // Says which programs of tests load our packages as they are built for users, and not from their sources: such a process starts in half the time of a processor.
 //
-//   node tools/built.ts    fails where `pnpm release --pack`, which builds the packages, has not run, or something has changed since
+//   node tools/built.ts    fails where `pnpm release --pack` has not run, or something has changed since
 //
 // A program loads a package either as it is built or from its sources, never both, because `instanceof` fails between two copies of a class. A program that
 // imports a source which is no entry point of its package has all of that package from its sources. What was built from other sources is not used.
 import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import {
@@ -18,15 +18,19 @@ import {
   threadsOf,
 } from './publish/manifest.ts'
 import { publicPackages } from './publish/packages.ts'
-import { builtRecord, staged } from './publish/stage-package.ts'
+import { builtRecord, bundlePackage, staged } from './publish/stage-package.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 const record = join(workspace, builtRecord)
+/** The folder of each package for what is built here: beside `src`, so that modules find by `import.meta.url` what they look for. */
+const forTests = 'built'
 
 /** What tools/built/preload.mjs reads. */
 export interface Built {
   /** Of the sources from which the packages were built. */
   readonly hash: string
+  /** A release has built them. */
+  readonly isPacked: boolean
   /** By the URL of the source of an entry point: its package, and the URL of its bundle. */
   readonly entries: Readonly<Record<string, { readonly of: string; readonly url: string }>>
   /** By the URL of a program: the packages that it has from their sources. A program that is not here has all of them so. */
@@ -53,14 +57,26 @@ function filesOf(patterns: readonly string[]): readonly string[] {
   return globSync(patterns, { cwd: workspace, exclude }).map((file) => join(workspace, file))
 }
 
-/** The variables of the environment with which processes load built packages; none where those are of other sources, or were not built. */
-export function environmentOfBuilt(file = record): Readonly<Record<string, string>> {
-  if (!existsSync(file)) return {}
-  const { hash } = JSON.parse(readFileSync(file, 'utf8')) as Pick<Built, 'hash'>
-  if (hash !== hashOfSources()) return {}
+/**
+ * The variables of the environment with which processes and threads of tests load built packages. Those of a release serve if they are of the same sources;
+ * otherwise they are built here.
+ */
+export async function environmentOfBuilt(): Promise<Readonly<Record<string, string>>> {
+  const hash = hashOfSources()
+  if (readRecord(record)?.hash !== hash) {
+    rmSync(record, { force: true })
+    await Promise.all(
+      publicPackages(workspace).map(({ folder }) => {
+        const to = join(folder, forTests)
+        rmSync(to, { recursive: true, force: true })
+        return bundlePackage(folder, to, ({ source }) => source)
+      }),
+    )
+    writeRecord({ ...describeBuilt(forTests), hash, isPacked: false })
+  }
   const preload = pathToFileURL(join(import.meta.dirname, 'built/preload.mjs')).href
   const options = `${process.env['NODE_OPTIONS'] ?? ''} --import=${preload}`.trim()
-  return { BUILT_PACKAGES: file, NODE_OPTIONS: options }
+  return { BUILT_PACKAGES: record, NODE_OPTIONS: options }
 }
 
 /** Of all that the packages and the programs of tests are; another one each time where no repository says what that is. */
@@ -87,18 +103,16 @@ const hashed = [
   'LICENSE',
 ]
 
-function describeBuilt(): Omit<Built, 'hash'> {
+/** What is in the folder `to` of each package. */
+function describeBuilt(to: string): Pick<Built, 'entries' | 'programs'> {
   const packages = publicPackages(workspace)
   const entries = packages.flatMap(({ folder, manifest }) =>
     entriesOf(manifest).map(({ name, source }) => ({
       of: manifest.name,
       source: join(folder, source),
-      bundle: join(folder, staged, 'dist', `${name}.js`),
+      bundle: join(folder, to, `${name}.js`),
     })),
   )
-  const missing = entries.filter(({ bundle }) => !existsSync(bundle))
-  if (missing.length > 0)
-    throw new Error(`${missing[0]?.bundle} does not exist: "pnpm release --pack" builds it`)
   const imports = new Imports()
   const sourcesOf = (find: (manifest: Manifest) => readonly Entry[]) =>
     packages.flatMap(({ folder, manifest }) => find(manifest).map(({ source }) => join(folder, source)))
@@ -195,10 +209,24 @@ export class Imports {
 const statements = /^\s*(?:import|export)\s+(?!type\b)(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]/gm
 const calls = /\bimport\(\s*['"]([^'"]+)['"]/g
 
-/** Keeps which programs load the packages that were built just now. `hash` is that of the sources before they were. */
+/** Keeps which programs load the packages that a release has packed just now. `hash` is that of the sources before it did. */
 export function recordBuilt(hash: string): void {
-  mkdirSync(dirname(record), { recursive: true })
-  writeFileSync(record, JSON.stringify({ ...describeBuilt(), hash } satisfies Built))
+  writeRecord({ ...describeBuilt(join(staged, 'dist')), hash, isPacked: true })
 }
 
-if (import.meta.main && Object.keys(environmentOfBuilt()).length === 0) process.exitCode = 1
+/** Whether a release has packed the packages, with the pages of the console, and nothing has changed since. */
+export function isPacked(file = record): boolean {
+  const built = readRecord(file)
+  return built?.isPacked === true && built.hash === hashOfSources()
+}
+
+function readRecord(file: string): Pick<Built, 'hash' | 'isPacked'> | undefined {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Built) : undefined
+}
+
+function writeRecord(built: Built): void {
+  mkdirSync(dirname(record), { recursive: true })
+  writeFileSync(record, JSON.stringify(built))
+}
+
+if (import.meta.main && !isPacked()) process.exitCode = 1

@@ -28,8 +28,8 @@ process.env['NODE_COMPILE_CACHE'] ??= join(workspace, 'node_modules/.cache/compi
 process.env['TEST_FOLDER'] = process.cwd()
 
 const { values: flags, positionals: files } = readFlags(process.argv.slice(2).filter((arg) => arg !== '--'))
-// Processes that long tests start take half the time where the packages are built.
-if (flags.proof) Object.assign(process.env, environmentOfBuilt())
+// Processes, and threads of stores, that tests start take half the time with the packages as they are built for users.
+if (!flags.watch) Object.assign(process.env, await environmentOfBuilt())
 // tools/draws.ts, in each worker.
 if (flags.whole) process.env['WHOLE_PROOF'] = '1'
 const isWhole = !flags.proof && files.length === 0 && flags.grep === undefined && process.cwd() === workspace

@@ -32,7 +32,6 @@ export async function stagePackage(workspace: string, folder: string): Promise<v
   const project = JSON.parse(readFileSync(join(workspace, 'package.json'), 'utf8')) as Project
   const directory = relative(workspace, folder).split(sep).join('/')
   const entries = entriesOf(manifest)
-  const isExternal = (name: string) => isInstalledWith(manifest, name)
   const target = join(folder, staged)
   // It speaks of what was built before.
   rmSync(join(workspace, builtRecord), { force: true })
@@ -40,28 +39,14 @@ export async function stagePackage(workspace: string, folder: string): Promise<v
   mkdirSync(target)
 
   const to = join(target, 'dist')
-  const threads = new Set(threadsOf(manifest).map(({ name }) => name))
-  const libraries = entries.filter(({ name }) => !threads.has(name))
-  const files = (some: readonly Entry[]) =>
-    Object.fromEntries(some.map((entry) => [entry.name, join(folder, compiledOf(entry, '.js'))]))
-  const inlined = await writeBundles(files(libraries), {
-    to,
-    isExternal,
-    split: true,
-    locate: () => undefined,
-  })
-  const inThreads = await Promise.all(
-    entries
-      .filter(({ name }) => threads.has(name))
-      .map((thread) => writeThread(files([thread]), to, folder, isExternal)),
-  )
-  const licences = licencesOf([...inlined, ...inThreads.flat()])
+  const inlined = await bundlePackage(folder, to, (entry) => compiledOf(entry, '.js'))
+  const licences = licencesOf(inlined)
   if (licences !== '') writeFileSync(join(to, 'LICENSES.txt'), licences)
   copyDeclarations(
     entries.map((entry) => relative('dist', compiledOf(entry, '.d.ts'))),
     join(folder, 'dist'),
     join(target, 'dist/types'),
-    isExternal,
+    (name) => isInstalledWith(manifest, name),
   )
 
   const published = publishedManifest(manifest, project, folder, directory)
@@ -82,6 +67,33 @@ export async function stagePackage(workspace: string, folder: string): Promise<v
 }
 
 /**
+ * Writes the bundles of the package in `folder` to the folder `to`: one for each entry, whose code `fileOf` finds below the package's folder. Returns the folders of the packages whose
+ * code became part of them.
+ */
+export async function bundlePackage(
+  folder: string,
+  to: string,
+  fileOf: (entry: Entry) => string,
+): Promise<readonly string[]> {
+  const manifest = readManifest(folder)
+  const entries = entriesOf(manifest)
+  const isExternal = (name: string) => isInstalledWith(manifest, name)
+  const threads = new Set(threadsOf(manifest).map(({ name }) => name))
+  const files = (some: readonly Entry[]) =>
+    Object.fromEntries(some.map((entry) => [entry.name, join(folder, fileOf(entry))]))
+  const libraries = writeBundles(files(entries.filter(({ name }) => !threads.has(name))), {
+    to,
+    isExternal,
+    split: true,
+    locate: () => undefined,
+  })
+  const inThreads = entries
+    .filter(({ name }) => threads.has(name))
+    .map((thread) => writeThread(files([thread]), to, folder, fileOf, isExternal))
+  return (await Promise.all([libraries, ...inThreads])).flat()
+}
+
+/**
  * A thread starts with one file that has all of our code inside, other packages of ours too: it is found and read once, and whoever bundles a program copies that file. A thread
  * shares no class with another, so nothing is there twice.
  */
@@ -89,6 +101,7 @@ function writeThread(
   entry: Readonly<Record<string, string>>,
   to: string,
   folder: string,
+  fileOf: (entry: Entry) => string,
   isExternal: (name: string) => boolean,
 ): Promise<readonly string[]> {
   return writeBundles(entry, {
@@ -100,7 +113,7 @@ function writeThread(
       const home = realpathSync(join(folder, 'node_modules', packageOf(specifier)))
       const subpath = `.${specifier.slice(packageOf(specifier).length)}`
       const entryOf = entriesOf(readManifest(home)).find((it) => it.subpath === subpath)
-      return entryOf && join(home, compiledOf(entryOf, '.js'))
+      return entryOf && join(home, fileOf(entryOf))
     },
   })
 }

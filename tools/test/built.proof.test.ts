@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Built, environmentOfBuilt, hashOfSources, Imports } from '../built.ts'
+import { type Built, environmentOfBuilt, hashOfSources, Imports, isPacked } from '../built.ts'
 
 const workspace = resolve(import.meta.dirname, '../..')
 const preload = resolve(import.meta.dirname, '../built/preload.mjs')
@@ -45,6 +45,7 @@ test('a process loads what is built for the programs that are named, and the sou
   writeFileSync(join(folder, 'bundle.mjs'), `export const from = 'bundle'`)
   const built: Built = {
     hash: '',
+    isPacked: false,
     entries: { [url('source.mjs')]: { of: '@ku0/it', url: url('bundle.mjs') } },
     programs: { [url('named.mjs')]: [], [url('partly.mjs')]: ['@ku0/it'] },
   }
@@ -64,11 +65,23 @@ test('a process loads what is built for the programs that are named, and the sou
   expect(said('other.mjs', join(folder, 'named.mjs'))).toBe('source\nbundle')
 })
 
-test('packages that were built from other sources are not used', () => {
+test('a release counts as packed until a source has changed, and bundles for tests never do', () => {
   const file = join(scratch(), 'built.json')
-  expect(environmentOfBuilt(file)).toEqual({})
-  writeFileSync(file, JSON.stringify({ hash: 'of yesterday' }))
-  expect(environmentOfBuilt(file)).toEqual({})
-  writeFileSync(file, JSON.stringify({ hash: hashOfSources() }))
-  expect(environmentOfBuilt(file)).toMatchObject({ BUILT_PACKAGES: file })
+  const says = (record: Pick<Built, 'hash' | 'isPacked'>) => {
+    writeFileSync(file, JSON.stringify(record))
+    return isPacked(file)
+  }
+  expect(isPacked(file)).toBe(false)
+  expect(says({ hash: 'of yesterday', isPacked: true })).toBe(false)
+  expect(says({ hash: hashOfSources(), isPacked: false })).toBe(false)
+  expect(says({ hash: hashOfSources(), isPacked: true })).toBe(true)
+})
+
+test('a run of tests has each entry point of each package as it is built from these sources', async () => {
+  const { BUILT_PACKAGES: file = '' } = await environmentOfBuilt()
+  const { hash, entries } = JSON.parse(readFileSync(file, 'utf8')) as Built
+  expect(hash).toBe(hashOfSources())
+  const bundles = Object.values(entries).map(({ url }) => fileURLToPath(url))
+  expect(bundles.length).toBeGreaterThan(10)
+  expect(bundles.filter((it) => !existsSync(it))).toEqual([])
 })
