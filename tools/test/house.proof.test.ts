@@ -51,7 +51,7 @@ const lines: Record<string, [line: string, refusedBy: string | undefined][]> = {
   'packages/agent-runtime-core/src/queue/order.ts': [
     [`import '../lane.ts'`, undefined],
     [`void Date.now()`, property],
-    [`export async function decideOrder() {}`, async],
+    [`export async function comesBefore() {}`, async],
     [`void Promise.resolve()`, global],
   ],
   // A circle of files is one by types alone, too, also between folders.

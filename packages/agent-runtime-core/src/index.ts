@@ -7,7 +7,6 @@ export {
   type PendingApproval,
   type Rejection,
   SPOT_CHECK_SHARE,
-  type VerdictOutcome,
 } from './approval/approval.ts'
 export {
   type ApprovalRequest,
@@ -45,7 +44,6 @@ export type { AdmissionVerdict, Objection, QuotaLimitName } from './submit/verdi
 export {
   addedAgentMoves,
   type AgentCase,
-  type AgentMove,
   type AgentState,
   agentState,
   agentStates,
@@ -86,15 +84,8 @@ export {
   type Replacement,
   type Scaling,
 } from './pool/scaling.ts'
-export { type WorkerState } from './worker/worker.ts'
 export type { WorkerStatus } from './worker/schema.ts'
 
-export {
-  type ChildSeat,
-  decideRestart,
-  type RestartCase,
-  type RestartDecision,
-} from './supervision/decide.ts'
 export {
   marketKey,
   type MarketStage,
@@ -249,10 +240,8 @@ export type {
 export { profileConfigRules, resourceLimitRules } from './profile/rules.ts'
 export {
   type BackOff,
-  type OnExceeded,
   type QuotaConfig,
   quotaKeysOf,
-  type QuotaKind,
   type QuotaLimit,
   type QuotaNames,
 } from './quota/quota.ts'
@@ -319,8 +308,6 @@ export {
   type ReplayCase,
   RETRY_KEY,
 } from './history/replay.ts'
-export { decideExpiry, type Expiry } from './lease/expiry.ts'
-export { type AmountsUsed, decideLimits, type Excess, type LimitVerdict } from './profile/limits.ts'
 export {
   normalize,
   pressureOf,
@@ -330,41 +317,24 @@ export {
 } from './profile/pressure.ts'
 export { aheadByLane, aheadByShares, type Asking, type QueuedStream, type Standing } from './queue/ahead.ts'
 export { Heap } from './queue/heap.ts'
-export { decideOrder, type Head } from './queue/order.ts'
 export {
   differencesAmong,
   typeDifferences,
   type TypeDifference,
   type TypeSettings,
 } from './worker/type-settings.ts'
-export type { ClaimRefusal, QueuePause } from './queue/port.ts'
+export type { QueuePause } from './queue/port.ts'
 export { pauseOf } from './queue/pause.ts'
-export { type Candidate, decidePlacement, runsType, takesLane } from './queue/placement.ts'
-export { decidePreemption, type Preemptible } from './queue/preemption.ts'
+export { runsType, takesLane } from './queue/placement.ts'
 export { suspectFrom } from './queue/quarantine.ts'
-export type { QuotaCounters, QuotaRule } from './quota/room.ts'
+export type { QuotaCounters } from './quota/room.ts'
 export { quotaObstacle, type QuotaState, quotaStateOf, type QuotaWindow } from './quota/state.ts'
-export {
-  type Circuit,
-  type CircuitSettings,
-  type CircuitState,
-  circuitStates,
-  type CircuitVerdict,
-  decideCircuit,
-} from './route/circuit.ts'
-export { type ScarCause } from './route/scar.ts'
+export { type CircuitState, circuitStates } from './route/circuit.ts'
 export { type CatchUpCase, type CaughtUp, decideCatchUp } from './schedule/catch-up.ts'
-export { agedRank, decideSettlement, decideStart, shareIncrement, tierWeights } from './share/fairness.ts'
+export { agedRank, shareIncrement, tierWeights } from './share/fairness.ts'
 export { type Admission, type AdmissionCase, decideAdmission, wantsRoom } from './submit/admission.ts'
-export {
-  type AgentShare,
-  decideShedding,
-  decideSpawn,
-  type SwarmAgent,
-  type SwarmVerdict,
-} from './swarm/shedding.ts'
 export { categoriesOf, categoryOfKind } from './recovery/categories.ts'
-export { decideRecovery, type FurtherTry, type Recovered, type RecoveryCase } from './recovery/decide.ts'
+export { type Recovered } from './recovery/decide.ts'
 export { type Escalation, escalationKey, isEscalation } from './recovery/escalation.ts'
 export { type PastFailure, pastFailure, type PastFailures } from './recovery/past-failure.ts'
 export { decidePassStart, type PassStart, type PassStartCase } from './recovery/pass-start.ts'
@@ -508,7 +478,6 @@ export type {
   Reads,
   StoreInfo,
   StoreListener,
-  StoreOptions,
   WorkerDrain,
   Write,
   WriteKind,

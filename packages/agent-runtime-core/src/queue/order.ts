@@ -8,16 +8,9 @@ export interface Head {
 }
 
 /**
- * The head that comes next: the most urgent lane, then the lowest sequence of submission. Undefined without
- * heads. Source: Track AA, Scheduling Rules; `docs/semantics.md 3.3, 3.5` and C5.
+ * Whether one head comes before the other: the more urgent lane, then the lower sequence of submission. No two are equal, since no two
+ * tasks share a sequence. Source: Track AA, Scheduling Rules; `docs/semantics.md 3.3, 3.5` and C5.
  */
-export function decideOrder<H extends Head>(heads: Iterable<H>): H | undefined {
-  let first: H | undefined
-  for (const head of heads) if (first === undefined || comesBefore(head, first)) first = head
-  return first
-}
-
-/** Whether one head comes before the other; no two are equal, since no two tasks share a sequence. */
 export function comesBefore(a: Head, b: Head): boolean {
   return a.laneRank !== b.laneRank ? a.laneRank < b.laneRank : a.sequence < b.sequence
 }

@@ -6,9 +6,6 @@ export type { QuotaLimit, QuotaConfig } from './schema.ts'
 const quotaKinds = ['model', 'tool', 'client'] as const
 export type QuotaKind = (typeof quotaKinds)[number]
 
-/** The treatment of a task above a limit. */
-export type OnExceeded = QuotaLimit['onExceeded']
-
 /**
  * The limit that holds for a model, tool or client: its own, else the default, else none. Source: `docs/semantics.md
  * 2.6`.

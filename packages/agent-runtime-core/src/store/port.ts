@@ -3,7 +3,6 @@ import type { ApprovalReads, ApprovalWrites } from '../approval/port.ts'
 import type { BudgetReads, BudgetWrites } from '../budget/port.ts'
 import type { ChildWrites } from '../child/port.ts'
 import type { StoreSettings } from '../config/in-force.ts'
-import type { ExecutionConfig } from '../config/schema.ts'
 import type { EvaluationReads, EvaluationWrites } from '../evaluation/port.ts'
 import type { EventType, OutputChunk, StoredEvent } from '../event/event.ts'
 import type { HistoryReads, HistoryWrites } from '../history/port.ts'
@@ -177,8 +176,3 @@ export interface Reads
 export type ReadKind = keyof Reads
 
 export type Read<K extends ReadKind = ReadKind> = { [P in K]: { readonly kind: P } & Reads[P]['fields'] }[K]
-
-/** Options of every store. */
-export interface StoreOptions {
-  readonly config: ExecutionConfig
-}

@@ -1,7 +1,7 @@
 import type { SupervisedChild, SupervisorTerms } from './supervision.ts'
 
 /** A child of a supervisor, in the order in which they were started. */
-export interface ChildSeat extends SupervisedChild {
+interface ChildSeat extends SupervisedChild {
   /** It has not ended. */
   readonly isOpen: boolean
 }

@@ -11,9 +11,8 @@ export const typed: readonly string[] = wordsOf(`
   ConfigError DuplicateStepKey InvalidTransition LeaseLost PayloadTooLarge StepNotSerializable StoreError TaskCanceled
   addUsage addUse agedRank categoryOfKind aheadByLane aheadByShares approvalName assertFields branchLimitKey budgetAmount
   budgetAmounts callOf canAgentMove chainText childKeyOf childName createIdCodec
-  decideAdmission decideAtDecision decideBackoff decideCatchUp decideCircuit decideDivergence decideExpiry
-  decideLimits decideOrder decideOutcome decidePassStart decidePlacement decidePreemption decideRecovery decideReplacement decideReplay decideRestart decideScaling
-  decideSettlement decideShedding decideSpawn decideStart describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey firstLines
+  decideAdmission decideAtDecision decideBackoff decideCatchUp decideDivergence decideOutcome decidePassStart decideReplacement decideReplay decideScaling
+  describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey firstLines
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isFinal parseJson
   isFinalError isInternal isOneOf isQuickDeath isRetryWait isVoid keyText laneFor latestEnds
   listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection
@@ -167,48 +166,6 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
     ),
   ],
   slotShortageText: [values({ tasks: 3, slots: 2 }, { tasks: 2, slots: 1 })],
-  decideRestart: [
-    fields(
-      {
-        strategy: values(...core.supervisionStrategies),
-        maxRestarts: number,
-        periodMs: number,
-        children: listOf(
-          values(
-            { id: 'a', restart: 'transient', isOpen: true },
-            { id: 'b', restart: 'temporary', isOpen: true },
-          ),
-        ),
-        ended: values('a', 'b'),
-        how: values('failed', 'completed', 'canceled'),
-        times: listOf(number),
-        now: number,
-      },
-      'strategy',
-      'children',
-      'times',
-    ),
-  ],
-  decideRecovery: [
-    fields(
-      {
-        kind: word,
-        categories: listOf(values('crash', 'timeout', 'human_rejection')),
-        isFinal: values(true, false),
-        tries: number,
-        retry: values({ attempts: 3, backoff: { initialMs: 1, maxMs: 10, factor: 2, jitter: 0 } }),
-        policy: values({
-          table: { crash: 'restart', timeout: 'fallback_agent', human_rejection: 'human_escalation' },
-          fallbackModels: ['small'],
-        }),
-        model: word,
-        random: number,
-      },
-      'categories',
-      'retry',
-      'policy',
-    ),
-  ],
   decideScaling: [
     fields(
       {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decideLimits } from '../../src/index.ts'
+import { decideLimits } from '../../src/profile/limits.ts'
 
 const limits = {
   soft: { cpuTimeUs: 30_000_000, memoryBytes: 8_000_000_000 },

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import {
   breached,
   circuitStateAt,
+  decideCircuit,
   healthyCircuit,
   isForgotten,
   probed,
   probing,
   scarred,
 } from '../../src/route/circuit.ts'
-import { decideCircuit } from '../../src/index.ts'
 
 const settings = { circuitScarLimit: 1, circuitOpenMs: 30_000 }
 const at = (it: typeof healthyCircuit, now: number) => decideCircuit(it, now, settings)

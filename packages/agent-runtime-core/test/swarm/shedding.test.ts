@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sharedRest, swarmPressure } from '../../src/swarm/shedding.ts'
-import { decideShedding, decideSpawn } from '../../src/index.ts'
+import { decideShedding, decideSpawn, sharedRest, swarmPressure } from '../../src/swarm/shedding.ts'
 
 const agents = (...pressures: readonly number[]) =>
   pressures.map((pressure, order) => ({ pressure, order, laneRank: 1 }))

@@ -27,7 +27,7 @@ interface WorkerTally extends Tally {
 
 /**
  * Routes what the store sends to the attempts of this process: a claim starts one, a notice stops one. The
- * store decides which worker gets a task, and when (`decideOrder`, `decidePlacement`). Source: Track AA, AA1,
+ * store decides which worker gets a task, and when (`comesBefore`, `decidePlacement`). Source: Track AA, AA1,
  * AA3.
  */
 export class Scheduler implements AttemptObserver {
