@@ -1378,6 +1378,24 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/pipeline/pipeline.test.ts', 'keep their slot'],
   },
   {
+    name: '13.2 a stage does not hear of what came with the answer that had nothing for it',
+    file: `${runtime}durable/pipeline/stage-call.ts`,
+    edits: [['if (this.#wasTold) return this.#try()', '']],
+    killedBy: ['packages/agent-runtime/test/pipeline/told.test.ts', 'in the commit'],
+  },
+  {
+    name: '13.2 a stage that keeps its slot does not hear that a stage has ended',
+    file: `${runtime}durable/pipeline/stir.ts`,
+    edits: [['this.stir([endTopicOf(parentId)])', 'return']],
+    killedBy: ['packages/agent-runtime/test/pipeline/told.test.ts', 'the end of the stream at once'],
+  },
+  {
+    name: '14.3 a task type does not replace an entry of its domain',
+    file: `${runtime}terms/recovery-policy.ts`,
+    edits: [['({ ...it.recovery, ...own })', '({ ...own, ...it.recovery })']],
+    killedBy: ['packages/agent-runtime/test/durable/recovery.test.ts', 'the table of a domain'],
+  },
+  {
     name: 'a series takes a run that a later one followed for the last of its task',
     file: `${persistence}views/series.ts`,
     edits: [

@@ -85,7 +85,7 @@ export {
   type SeriesFilter,
   type SeriesPoint,
 } from '@ku0/agent-runtime-core'
-export { combineRecovery } from './terms/recovery-policy.ts'
+export { combineRecovery, defineDomain } from './terms/recovery-policy.ts'
 export { defineContract, defineTask } from './terms/task-definition.ts'
 export { typedTaskId } from './terms/typed-task-id.ts'
 export type { ErrorClass, TaskContract, TaskDefinitionOptions, TaskType } from './api/task-type.ts'
@@ -109,7 +109,7 @@ export { defineCodec } from './terms/value-codec.ts'
 export type { NotStorable, Storable } from './api/storable.ts'
 export type { KnownStore, NotAStoreUrl, StoreUrl } from './api/store-url.ts'
 export type { RateLimitRule } from './api/rate-limit-rule.ts'
-export type { RecoverySetting, TaskFailure } from './api/recovery.ts'
+export type { Domain, RecoverySetting, TaskFailure } from './api/recovery.ts'
 export type { BackoffSetting, RetrySetting } from './api/retry-setting.ts'
 export type { ResultOf, TaskDefinition } from './api/task-definition.ts'
 export type { InputOf, OutputOf, Schema } from './api/schema.ts'

@@ -12,8 +12,10 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Declarations, Exchange, ExchangeOf, Schemas } from '../api/exchange.ts'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
+import type { Domain } from '../api/recovery.ts'
 import type { Storable } from '../api/storable.ts'
 import type { TaskContext } from '../api/task-context.ts'
+import { isDomain } from '../terms/recovery-policy.ts'
 import { defineTask } from '../terms/task-definition.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskDefinitionOptions } from '../api/task-type.ts'
@@ -24,13 +26,16 @@ export interface AgentOptions<
   Input extends Schema,
   Output extends Schema,
   X extends Exchange = Exchange,
-> extends Omit<TaskDefinitionOptions<Name, Input, Output, X>, 'type' | 'input' | 'output' | 'oversight'> {
+> extends Omit<
+  TaskDefinitionOptions<Name, Input, Output, X>,
+  'type' | 'input' | 'output' | 'oversight' | 'domain'
+> {
   /** Its name, and the type of its task: 1 to 255 characters. */
   readonly name: Name
   /** Its capabilities, each once. */
   readonly capabilities: readonly string[]
-  /** The kinds of work that it is for, each once. */
-  readonly domain: readonly string[]
+  /** The kinds of work that it is for, each once: names, or what `defineDomain` returns, whose table of recovery counts for its task. */
+  readonly domain: readonly (string | Domain)[]
   readonly input: Input
   readonly output: Output
   /** The cost of one task of it in credits, 0 to 1e9: 1 by default. Hand it to `submit` as the `cost`. */
@@ -95,12 +100,16 @@ export function defineAgent<
   if (problems.length > 0) throw new ConfigError(problems)
   const { name, capabilities, domain, cost = 1, mode = defaultOversightMode, ...rest } = options
   // The handler's own type says what its task's would: the output schema is always there.
-  const task = defineTask({ ...rest, type: name, oversight: mode }, handler as unknown as () => never)
+  const domains = domain.filter((it) => typeof it !== 'string')
+  const task = defineTask(
+    { ...rest, ...(domains.length === 0 ? {} : { domain: domains }), type: name, oversight: mode },
+    handler as unknown as () => never,
+  )
   const { input, output } = options
   const profile = Object.freeze({
     name,
     capabilities: Object.freeze([...capabilities]),
-    domain: Object.freeze([...domain]),
+    domain: Object.freeze(domain.map(nameOf)),
     input,
     output,
     cost,
@@ -133,6 +142,10 @@ function problemsOf(given: unknown): ConfigProblem[] {
   ]
 }
 
+function nameOf(domain: string | Domain): string {
+  return typeof domain === 'string' ? domain : domain.name
+}
+
 const names: Rule = [
   'a list of different names, each of 1 to 255 characters',
   (value) => Array.isArray(value) && value.every(isName) && new Set(value).size === value.length,
@@ -141,7 +154,10 @@ const names: Rule = [
 const rules: Readonly<Record<string, Rule>> = {
   name: ['a name of 1 to 255 characters, no lone surrogates', isName],
   capabilities: names,
-  domain: names,
+  domain: [
+    'a list of different names, each of 1 to 255 characters, or of what defineDomain returns',
+    (value) => Array.isArray(value) && names[1](value.map((it) => (isDomain(it) ? it.name : it))),
+  ],
   output: ['a schema', (value) => value !== null],
   cost: ['a number from 0 to 1e9', (value) => isAmount(value) && value <= 1e9],
   mode: [oversightModes.join(' | '), (value) => (oversightModes as readonly unknown[]).includes(value)],

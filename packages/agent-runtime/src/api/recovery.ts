@@ -33,3 +33,11 @@ export interface TaskFailure {
    */
   readonly feedback?: string
 }
+
+/** A kind of work, with what is done about failures in it. Source: `docs/semantics.md 14.3`. */
+export interface Domain<Name extends string = string> {
+  /** 1 to 255 characters. */
+  readonly name: Name
+  /** The table of each task type of this domain. */
+  readonly recovery: RecoverySetting
+}

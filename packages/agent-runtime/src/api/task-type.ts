@@ -2,7 +2,7 @@ import type { BudgetOptions, Lane, OversightMode, ResourceLimits } from '@ku0/ag
 import type { Exchange } from './exchange.ts'
 import type { ProfileSetting } from './profiles.ts'
 import type { RateLimitRule } from './rate-limit-rule.ts'
-import type { RecoverySetting } from './recovery.ts'
+import type { Domain, RecoverySetting } from './recovery.ts'
 import type { RetrySetting } from './retry-setting.ts'
 import type { InputOf, OutputOf, Schema } from './schema.ts'
 
@@ -131,6 +131,11 @@ export interface TaskDefinitionOptions<
    * `docs/recovery.md`.
    */
   readonly recovery?: RecoverySetting | undefined
+  /**
+   * The kind of work, or several: what {@link defineDomain} returns. Its table counts for each category that `recovery` does not name; of several
+   * domains the strongest answer counts. Source: `docs/recovery.md`.
+   */
+  readonly domain?: Domain | readonly Domain[] | undefined
   /**
    * Whether an error is a provider's refusal for now, and what it limits. Without it a 429 that says when to come back is one, and a 503
    * or 529 with `retry-after`. That of the program by default. Source: `docs/quotas.md`.

@@ -6,6 +6,7 @@ import {
   isName,
   isOneOf,
   isRecord,
+  nameRule,
   problemsIn,
   type RecoveryPolicy,
   recoveryStrategies,
@@ -14,7 +15,7 @@ import {
   type Rules,
   strongestRecovery,
 } from '@ku0/agent-runtime-core'
-import type { RecoverySetting } from '../api/recovery.ts'
+import type { Domain, RecoverySetting } from '../api/recovery.ts'
 
 /**
  * Several tables as one, such as those of the domains that an agent works in: for each category the strongest of what they have for it,
@@ -35,6 +36,56 @@ export function combineRecovery(...settings: readonly RecoverySetting[]): Recove
   ) as unknown as RecoveryTable
   const fallbackModels = [...new Set(policies.flatMap((it) => it.fallbackModels))]
   return { ...(table as RecoverySetting), ...(fallbackModels.length === 0 ? {} : { fallbackModels }) }
+}
+
+/**
+ * Defines a domain: a table of recovery under a name, which task types take as their `domain`. Throws {@link ConfigError} naming every field that
+ * is wrong.
+ *
+ *     const legal = defineDomain({ name: 'legal', recovery: { crash: 'human_escalation' } })
+ */
+export function defineDomain<const Name extends string>(domain: Domain<Name>): Domain<Name> {
+  const path = isRecord(domain) && isName(domain.name) ? `domain '${domain.name}': ` : 'domain: '
+  const problems = isRecord(domain)
+    ? [
+        ...problemsIn(domain, domainRules, { path, required: ['name', 'recovery'] }),
+        ...recoveryProblems(domain.recovery, `${path}recovery.`),
+      ]
+    : [{ path: 'domain', allowed: 'an object with name and recovery', given: domain }]
+  if (problems.length > 0) throw new ConfigError(problems)
+  return Object.freeze({ name: domain.name, recovery: Object.freeze({ ...domain.recovery }) })
+}
+
+/** Whether {@link defineDomain} returned a value. */
+export function isDomain(value: unknown): value is Domain {
+  return isRecord(value) && isName(value['name']) && isRecord(value['recovery'])
+}
+
+/** The rule for the `domain` of a task type. */
+export const domainRule: Rule = [
+  'what defineDomain returns, or a list of that',
+  (value) => isDomain(value) || (Array.isArray(value) && value.length > 0 && value.every(isDomain)),
+]
+
+/** The tables of a task type: that of each of its domains, where its own entries replace those of the domain. */
+export function tablesOf(given: {
+  readonly recovery?: unknown
+  readonly domain?: unknown
+}): readonly unknown[] {
+  const { recovery, domain } = given
+  if (domain === undefined || !domainRule[1](domain) || !(recovery === undefined || isRecord(recovery)))
+    return recovery === undefined ? [] : [recovery]
+  const own = Object.fromEntries(Object.entries(recovery ?? {}).filter(([, choice]) => choice !== undefined))
+  return [domain as Domain | readonly Domain[]].flat().map((it) => ({ ...it.recovery, ...own }))
+}
+
+/** The policy of a task type without problems; undefined without a table. Source: `docs/semantics.md 14.3`. */
+export function policyFor(given: {
+  readonly recovery?: RecoverySetting | undefined
+  readonly domain?: Domain | readonly Domain[] | undefined
+}): RecoveryPolicy | undefined {
+  const tables = tablesOf(given) as readonly RecoverySetting[]
+  return tables.length === 0 ? undefined : recoveryOf(combineRecovery(...tables))
 }
 
 /** The rule for `recovery`; {@link recoveryProblems} checks its fields. */
@@ -58,7 +109,7 @@ export function recoveryProblems(recovery: unknown, path: string): ConfigProblem
 }
 
 /** A recovery without problems, with its defaults filled in. */
-export function recoveryOf({ fallbackModels = [], ...given }: RecoverySetting): RecoveryPolicy {
+function recoveryOf({ fallbackModels = [], ...given }: RecoverySetting): RecoveryPolicy {
   const usual: RecoveryTable =
     fallbackModels.length === 0
       ? { ...defaultRecoveryTable, resource_exhaustion: 'fail' }
@@ -88,6 +139,11 @@ const models: Rule = [
   'a list of different names of models, each of 1 to 255 characters',
   (value) => Array.isArray(value) && value.every(isName) && new Set(value).size === value.length,
 ]
+
+const domainRules: Rules<Domain> = {
+  name: [`a name of ${nameRule[0]}`, nameRule[1]],
+  recovery: recoveryRule,
+}
 
 const recoveryRules: Rules<RecoverySetting> = {
   crash: anyChoice,

@@ -22,7 +22,14 @@ import type { Declarations, Exchange, ExchangeOf, Schemas } from '../api/exchang
 import type { ResultOf, TaskDefinition } from '../api/task-definition.ts'
 import type { TaskContract, TaskDefinitionOptions } from '../api/task-type.ts'
 import { familiarToTask } from './familiar-names.ts'
-import { isRecoveryPolicy, recoveryOf, recoveryProblems, recoveryRule } from './recovery-policy.ts'
+import {
+  domainRule,
+  isRecoveryPolicy,
+  policyFor,
+  recoveryProblems,
+  recoveryRule,
+  tablesOf,
+} from './recovery-policy.ts'
 import { isPolicy, policyOf, retryProblems, retryRule } from './retry-policy.ts'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
 import type { Storable } from '../api/storable.ts'
@@ -133,7 +140,6 @@ function madeOf<
     budget,
     tools,
     retry,
-    recovery,
     rateLimited,
   } = definition
   const { lane = 'normal', lane: delayedLane = 'batch' } = definition
@@ -150,7 +156,7 @@ function madeOf<
     emits,
     ...limits,
     abortGraceMs,
-    recovery: recovery && recoveryOf(recovery),
+    recovery: policyFor(definition),
     profile,
     replay,
     errors,
@@ -192,7 +198,7 @@ export function optionProblems(given: unknown): ConfigProblem[] {
     const allowed = `an object with ${Object.keys(definitionRules).join(', ')}`
     return [{ path: 'task', allowed, given }]
   }
-  const { retry, recovery, budget, profile, limits } = given
+  const { retry, budget, profile, limits } = given
   const own = problemsIn(given, definitionRules, {
     path,
     required: ['type', 'input'],
@@ -202,11 +208,16 @@ export function optionProblems(given: unknown): ConfigProblem[] {
     ...own,
     ...(budget === undefined ? [] : budgetProblems(`${path}budget`, budget)),
     ...retryProblems(retry, `${path}retry.`),
-    ...recoveryProblems(recovery, `${path}recovery.`),
+    ...unique(tablesOf(given).flatMap((table) => recoveryProblems(table, `${path}recovery.`))),
     ...profileProblems(profile, limits, path),
     ...isolationProblems(given, path),
     ...exchangeProblems(given, path),
   ]
+}
+
+/** Tables of several domains have the same problems with what the task type itself gives. */
+function unique(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  return [...new Map(problems.map((problem) => [problem.path, problem])).values()]
 }
 
 /** Options of a thread or process mean nothing elsewhere. */
@@ -252,6 +263,7 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   tools: namesRule,
   retry: retryRule,
   recovery: recoveryRule,
+  domain: domainRule,
   rateLimited: functionRule,
   replay: isOneOf(['by-key', 'strict']),
   errors: ['a list of classes of errors', (value) => Array.isArray(value) && value.every(isErrorClass)],

@@ -1,6 +1,7 @@
 import { type Claim, LeaseLost, type LeaseNotice } from '@ku0/agent-runtime-core'
 import type { LeakedHandler } from '../api/worker.ts'
 import { readTerms } from '../durable/child/submission-data.ts'
+import { Stir } from '../durable/pipeline/stir.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import { Attempt, type AttemptObserver } from '../execution/attempt.ts'
 import type { Stop } from '../lease/cancellation.ts'
@@ -202,6 +203,7 @@ export class Scheduler implements AttemptObserver {
     this.#attempts.delete(claim.leaseId)
     this.#leaked.delete(claim.leaseId)
     this.#count(claim.workerId, settledAs)
+    if (settledAs === 'completed') Stir.of(this.#parts.store).completed(claim)
     if (this.#attempts.size > 0) return
     for (const wake of this.#waiting.splice(0)) wake()
   }

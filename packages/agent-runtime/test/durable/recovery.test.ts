@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { ConfigError } from '@ku0/agent-runtime-core'
 import {
   combineRecovery,
+  defineAgent,
+  defineDomain,
   defineTask,
   NonRetryableError,
   type RecoverySetting,
@@ -346,6 +348,82 @@ describe('execution: recovery by category of failure', () => {
       human_rejection: 'retry_with_feedback',
       fallbackModels: ['fast', 'tiny'],
     })
+  })
+
+  test('the table of a domain counts for its task types, where they have none of their own', async () => {
+    const legal = defineDomain({
+      name: 'legal',
+      recovery: { crash: 'fail', timeout: 'fallback_agent', fallbackModels: ['fast'] },
+    })
+    const web = defineDomain({ name: 'web', recovery: { timeout: 'fail', human_rejection: 'fail' } })
+    const options = { type: 't', input: z.any() }
+    const tableOf = (more: Pick<Parameters<typeof defineTask>[0], 'domain' | 'recovery'>) =>
+      defineTask({ ...options, ...more }, () => 1).recovery
+    expect(tableOf({ domain: legal })).toEqual({
+      table: {
+        crash: 'fail',
+        timeout: 'fallback_agent',
+        resource_exhaustion: 'fallback_agent',
+        invalid_output: 'retry_with_backoff',
+        human_rejection: 'retry_with_feedback',
+      },
+      fallbackModels: ['fast'],
+    })
+    expect(tableOf({ domain: [web, legal] })?.table).toMatchObject({
+      crash: 'restart',
+      timeout: 'fallback_agent',
+      human_rejection: 'retry_with_feedback',
+    })
+    const own = { timeout: 'retry_with_feedback', crash: undefined } as const
+    expect(tableOf({ domain: [web, legal], recovery: own })?.table).toMatchObject({
+      crash: 'restart',
+      timeout: 'retry_with_feedback',
+    })
+    expect(tableOf({ domain: legal, recovery: { crash: 'fallback_agent' } })?.table.crash).toBe(
+      'fallback_agent',
+    )
+    expect(tableOf({})).toBeUndefined()
+    const { profile, task } = defineAgent(
+      { name: 'reader', capabilities: [], domain: ['contracts', web], input: z.any(), output: z.any() },
+      () => 1,
+    )
+    expect([profile.domain, task.recovery?.table.timeout]).toEqual([['contracts', 'web'], 'fail'])
+
+    const { runtime, elapse } = await virtualRuntime({
+      tasks: [
+        defineTask({ ...options, domain: web, retry: { attempts: 2 } }, (ctx) => {
+          if (ctx.failure === undefined) throw new Error('broken')
+          return ctx.failure.strategy
+        }),
+      ],
+    })
+    const receipt = await runtime.submit('t', null)
+    await elapse(1_000)
+    expect(await runtime.result(receipt)).toBe('restart')
+  })
+
+  test('a domain is refused with all that is wrong with it, and a task type with one that is none', () => {
+    const problemsOf = (call: () => unknown): readonly string[] => {
+      try {
+        call()
+      } catch (error) {
+        return (error as ConfigError).problems.map(({ path }) => path)
+      }
+      return []
+    }
+    const wrong = { name: 'legal', recovery: { crash: 'fallback_agent', timeouts: 'fail' }, weights: {} }
+    expect(problemsOf(() => defineDomain(wrong as never))).toEqual([
+      "domain 'legal': weights",
+      "domain 'legal': recovery.timeouts",
+    ])
+    expect(problemsOf(() => defineDomain(null as never))).toEqual(['domain'])
+    expect(problemsOf(() => defineDomain({} as never))).toEqual(['domain: name', 'domain: recovery'])
+    const task = (options: object) => () => defineTask({ type: 't', input: z.any(), ...options }, () => 1)
+    expect(problemsOf(task({ domain: 'legal' }))).toEqual(["task 't': domain"])
+    const web = defineDomain({ name: 'web', recovery: {} })
+    expect(problemsOf(task({ domain: [web, web], recovery: { crash: 'fallback_agent' } }))).toEqual([
+      "task 't': recovery.crash",
+    ])
   })
 
   test('14.3 the entries of a table are checked when the type is defined', () => {

@@ -25,6 +25,7 @@ import {
   defineComposition,
   combineRecovery,
   defineContract,
+  defineDomain,
   defineGraph,
   defineMarketplace,
   definePipeline,
@@ -157,6 +158,7 @@ const taskOptions = {
   budget,
   retry,
   recovery,
+  domain: mostly(fields({ name, recovery }, 'name', 'recovery')),
   replay: mostly(values('by-key', 'strict')),
   errors: mostly(fc.constant(piece('[TypeError]', () => [TypeError]))),
   oversight: mostly(values('spot_check', 'supervised')),
@@ -835,6 +837,10 @@ export const exported: Readonly<Record<string, Door>> = {
   combineRecovery: {
     given: [recovery, recovery],
     open: (_, one: never, other: never) => combineRecovery(one, other),
+  },
+  defineDomain: {
+    given: [fields({ name, recovery }, 'name', 'recovery')],
+    open: (_, domain: never) => defineDomain(domain),
   },
   defineContract: {
     given: [fields(taskOptions, 'type', 'input')],

@@ -1,10 +1,10 @@
-import { STAGE_WAIT_NAME, type StageWait, stageWaitKey } from '@ku0/agent-runtime-core'
+import { type PipelineRecord, STAGE_WAIT_NAME, type StageWait, stageWaitKey } from '@ku0/agent-runtime-core'
 import type { Deadline } from '../host.ts'
 import { Answer } from '../pass/answer.ts'
 import type { Start } from '../pass/gate.ts'
 import type { StagePass } from './stage-pass.ts'
 import { LIVE, type Member, type Scope } from '../pass/scope.ts'
-import { Stir, topicOf } from './stir.ts'
+import { endTopicOf, Stir, topicOf } from './stir.ts'
 
 /** What the store has answered: the call is done, it has to wait, or the lease is lost. */
 export type Tried<T> =
@@ -20,11 +20,12 @@ export interface StageCallFacts<T> {
   readonly position: number
   /** What it waits for if it has to wait. */
   readonly wait: StageWait
-  /** The task of the pipeline, once it is known. */
-  readonly pipeline: () => string | undefined
+  /** Of which types it is told that there are events, or room. */
+  readonly types: readonly string[]
+  readonly pipeline: () => Promise<PipelineRecord>
   /** How long this pass took to come here through what the history had answered. */
   readonly wayBackMs: number
-  readonly attempt: () => Promise<Tried<T>>
+  readonly attempt: (pipeline: PipelineRecord) => Promise<Tried<T>>
 }
 
 /**
@@ -41,6 +42,12 @@ export class StageCall<T> implements Start, Member {
   #ended = false
   /** Until when it keeps its slot, by the monotonic clock; undefined until it has to wait. */
   #keepsSlotUntil: number | undefined
+  /** Ends its slot; there while it keeps it. */
+  #deadline: Deadline | undefined
+  /** Stops that it is told of its pipeline. */
+  #deaf: (() => void) | undefined
+  /** It was told of something while the store was answering. */
+  #wasTold = false
   #waits = 0
   #awaited: StageWait
 
@@ -81,7 +88,8 @@ export class StageCall<T> implements Start, Member {
 
   #try(): void {
     const askedAt = this.#monotonic()
-    this.#it.attempt().then(
+    this.#wasTold = false
+    this.#ask().then(
       (tried) => this.#heard(tried, askedAt),
       (error: unknown) => this.#fail(error),
     )
@@ -100,30 +108,48 @@ export class StageCall<T> implements Start, Member {
     const costMs = this.#it.wayBackMs + 2 * (now - askedAt)
     this.#keepsSlotUntil ??= now + Math.min(Math.max(costMs, KEEPS_SLOT_MS), MOST_KEPT_MS)
     const leftMs = this.#keepsSlotUntil - now
-    if (leftMs <= 0 || this.#pass.attempt.yieldAsked) this.#wait()
-    else this.#listen(leftMs)
-  }
-
-  /** What came between the question and this is missed: then the wait that follows finds it. */
-  #listen(leftMs: number): void {
-    const wait = this.#awaited
-    const pipeline = this.#it.pipeline()
-    if (pipeline === undefined) return this.#wait()
-    const types = wait.for === 'events' ? wait.types : [wait.type]
-    let deadline: Deadline | undefined
-    const topics = types.map((type) => topicOf(pipeline, wait.for, type))
-    const deaf = Stir.of(this.#pass.attempt.parts.store).listen(topics, () => {
-      deadline?.cancel()
-      deaf()
-      if (!this.#ended) this.#try()
-    })
-    deadline = this.#pass.attempt.parts.deadlines.after(leftMs, () => {
-      deaf()
+    if (leftMs <= 0 || this.#pass.attempt.yieldAsked) return this.#wait()
+    // What this waits for may have come in the commit that answered, after the answer.
+    if (this.#wasTold) return this.#try()
+    this.#deadline = this.#pass.attempt.parts.deadlines.after(leftMs, () => {
+      this.#deadline = undefined
       if (!this.#ended) this.#wait()
     })
   }
 
+  /** It listens before it asks, so that nothing comes in between. */
+  async #ask(): Promise<Tried<T>> {
+    const pipeline = await this.#it.pipeline()
+    if (!this.#ended) this.#deaf ??= this.#listen(pipeline.taskId)
+    return this.#it.attempt(pipeline)
+  }
+
+  #listen(pipeline: string): () => void {
+    const { wait, types } = this.#it
+    const topics = types.map((type) => topicOf(pipeline, wait.for, type))
+    return Stir.of(this.#pass.attempt.parts.store).listen([...topics, endTopicOf(pipeline)], () => {
+      if (this.#deadline === undefined) {
+        this.#wasTold = true
+        return
+      }
+      this.#dropDeadline()
+      this.#try()
+    })
+  }
+
+  #dropDeadline(): void {
+    this.#deadline?.cancel()
+    this.#deadline = undefined
+  }
+
+  #stopListening(): void {
+    this.#dropDeadline()
+    this.#deaf?.()
+    this.#deaf = undefined
+  }
+
   #wait(): void {
+    this.#stopListening()
     // The handler had to stop while the call kept its slot.
     if (this.#scope.closedBy !== undefined) return this.refuse()
     const { position } = this.#it
@@ -155,6 +181,7 @@ export class StageCall<T> implements Start, Member {
   /** True if the task has yielded here, or its handler has to stop. */
   #leave(): boolean {
     this.#ended = true
+    this.#stopListening()
     this.#scope.drop(this)
     this.#scope.answered(LIVE)
     if (!this.#counted) return false

@@ -45,7 +45,6 @@ export class Stage {
   /** How often each key was used without its number. */
   readonly #uses = new Map<string, number>()
   #record: Promise<PipelineRecord> | undefined
-  #pipeline: string | undefined
   /** Publications go one after the other, so that their order in the log is that of their calls. */
   #published: Promise<unknown> = Promise.resolve()
   /** When its first call came, and when its last call was answered by the history; by the monotonic clock. */
@@ -157,8 +156,8 @@ export class Stage {
         key,
         position,
         wait: { for: 'events', types: names },
-        attempt: async () => {
-          const { taskId } = await this.#standing()
+        types: names,
+        attempt: async ({ taskId }) => {
           const { leaseId } = pass.attempt.claim
           const outcome = await pass.attempt.lease.write({
             kind: 'receive',
@@ -190,8 +189,8 @@ export class Stage {
       key,
       position,
       wait: { for: 'room', type: first },
-      attempt: async (): Promise<Tried<void>> => {
-        const { taskId, type: pipeline } = await this.#standing()
+      types,
+      attempt: async ({ taskId, type: pipeline }): Promise<Tried<void>> => {
         for (const { type, data, schema } of part) assertPublished(pipeline, type, data, schema)
         const { leaseId } = attempt.claim
         const outcome = await attempt.lease.write({
@@ -237,7 +236,7 @@ export class Stage {
 
   #call<T>(scope: Scope, facts: Omit<StageCallFacts<T>, 'pipeline' | 'wayBackMs'>): StageCall<T> {
     const wayBackMs = (this.#replayedAt ?? 0) - (this.#beganAt ?? 0)
-    return new StageCall<T>(this.#pass, scope, { ...facts, pipeline: () => this.#pipeline, wayBackMs })
+    return new StageCall<T>(this.#pass, scope, { ...facts, pipeline: () => this.#standing(), wayBackMs })
   }
 
   #monotonic(): number {
@@ -258,7 +257,6 @@ export class Stage {
     const { taskId } = claim
     const record = await parts.store.read({ kind: 'pipeline', taskId })
     if (record?.stage === undefined) throw unknownStage(this.#pass)
-    this.#pipeline = record.taskId
     return record
   }
 

@@ -1,3 +1,5 @@
+import { type Claim, parseJson, type Submission } from '@ku0/agent-runtime-core'
+
 /**
  * Tells the stages that this process runs what happened in their pipelines, so that a short wait ends at once. It is a hint: a stage that
  * hears nothing asks the store.
@@ -31,11 +33,23 @@ export class Stir {
   stir(topics: readonly string[]): void {
     for (const topic of topics) for (const heard of this.#listeners.get(topic) ?? []) heard()
   }
+
+  /** A task has completed, maybe one of a stage: a stream may have ended, and whom it held back may go on. */
+  completed({ submission }: Pick<Claim, 'submission'>): void {
+    if (this.#listeners.size === 0) return
+    const { parentId } = parseJson(submission) as Pick<Submission, 'parentId'>
+    if (parentId !== undefined) this.stir([endTopicOf(parentId)])
+  }
 }
 
 /** The topic of events of some type of a pipeline, or of room for them. */
 export function topicOf(pipeline: string, of: 'events' | 'room', type: string): string {
   return JSON.stringify([pipeline, of, type])
+}
+
+/** The topic of the ends of the tasks of a pipeline. */
+export function endTopicOf(pipeline: string): string {
+  return JSON.stringify([pipeline])
 }
 
 const stirs = new WeakMap<object, Stir>()
