@@ -41,6 +41,7 @@ describe("gym:run's flags", () => {
     [['--trace', 'nowhere.csv'], '--trace: no such file'],
     [['--trace', 'x'.repeat(300)], '--trace: no such file'],
     [['--trace', 'packages'], 'packages is no regular file'],
+    [['--processes', '0'], 'a number of processes is a whole number from 1 to 100'],
     [['--speedup', '2'], 'needs --trace'],
     [['easy'], 'too many arguments'],
     [['--report'], 'argument missing'],

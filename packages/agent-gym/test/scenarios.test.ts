@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { drawFaults } from '../src/scenario/drawn-faults.ts'
 import { loadScenarios, parseScenario } from '../src/scenario/load.ts'
+import { withProcesses } from '../src/scenario/more-processes.ts'
 import { criteria, needsFile, type Scenario } from '../src/scenario/scenario.ts'
 import { selectScenarios } from '../src/scenario/select.ts'
 import { planTasks, tasksOfWave } from '../src/work/plan.ts'
@@ -34,6 +35,30 @@ describe('the q4 scenarios', () => {
   it('plan the same tasks for the same seed', () => {
     for (const scenario of all.filter(({ workload }) => workload.every(({ count }) => count <= 1000))) {
       expect(planTasks(scenario, 3)).toEqual(planTasks(scenario, 3))
+    }
+  })
+})
+
+describe('a scenario with more processes', () => {
+  const named = ({ processes }: Scenario) => processes.map(({ name }) => name)
+
+  it('starts the last that works more often, with workers of its own and its part of the drawn faults', () => {
+    const three = withProcesses(one('crash-loop'), 3)
+    expect(named(three)).toEqual(['front', 'main', 'main-2', 'main-3'])
+    expect(three.processes.map(({ workers }) => workers?.count)).toEqual([undefined, 2, 2, 2])
+    expect(three.faults).toMatchObject([{ do: 'draw', processes: ['main', 'main-2', 'main-3'] }])
+    expect(needsFile(withProcesses(one('quota-tokens'), 2))).toBe(true)
+  })
+
+  it('stays as it is where it has as many', () => {
+    expect(withProcesses(one('rolling-restart'), 3)).toBe(one('rolling-restart'))
+    expect(all.map((it) => withProcesses(it, 1))).toEqual(all)
+  })
+
+  it('is one that can be read: its names are its own', () => {
+    for (const scenario of all) {
+      const more = withProcesses(scenario, 5)
+      expect(new Set(named(more)).size).toBe(more.processes.length)
     }
   })
 })

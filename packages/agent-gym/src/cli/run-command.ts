@@ -6,6 +6,7 @@ import { checkReportPlace, ReportNotWritten, writeReport } from '../report/write
 import { withoutPassword } from '../place/store-place.ts'
 import { runSuite, type SuiteOutcome } from '../run/run-suite.ts'
 import { loadScenarios } from '../scenario/load.ts'
+import { withProcesses } from '../scenario/more-processes.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { needsTrace } from '../scenario/scenario.ts'
 import { selectScenarios } from '../scenario/select.ts'
@@ -57,7 +58,7 @@ export class Interrupted extends Error {}
 async function runGym(options: RunOptions, { out, err }: Console, signal: AbortSignal): Promise<ExitCode> {
   // With --json standard output is the report's alone.
   const words = options.json ? err : out
-  const all = loadScenarios(options.benchmarks)
+  const all = loadScenarios(options.benchmarks).map((it) => withProcesses(it, options.processes))
   const missing = missingIds(options, all)
   if (missing.length > 0) {
     for (const line of missing) err.write(`No scenario found: ${line}\n`)
@@ -153,7 +154,7 @@ function describeSelection({ suite, categories, benchmarks }: RunOptions, all: r
 /** The command that runs one scenario again in the same way. */
 function reproOf(
   scenario: Scenario,
-  { benchmarks, seed, store, server, trace, speedup }: RunOptions,
+  { benchmarks, seed, processes, store, server, trace, speedup }: RunOptions,
 ): string {
   const root = workspaceRoot(import.meta.dirname) ?? process.cwd()
   const traced =
@@ -167,6 +168,7 @@ function reproOf(
     relative(root, benchmarks) || '.',
     '--store',
     server === undefined ? store : withoutPassword(server),
+    ...(processes > 1 ? ['--processes', String(processes)] : []),
     ...traced,
   ]
   return `pnpm --filter @ku0/agent-gym gym:run -- ${flags.map(quote).join(' ')}`

@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly json: boolean
   readonly only: readonly string[]
   readonly seed: number
+  /** So many processes that work, at least. */
+  readonly processes: number
   readonly store: StoreKind
   /** The URL of the PostgreSQL server to use. Without it the gym starts one. */
   readonly server: string | undefined
@@ -74,6 +76,7 @@ export function readRunOptions(args: readonly string[], env: NodeJS.ProcessEnv, 
     json: flags.json === true,
     only,
     seed: flags.seed ?? defaults.seed,
+    processes: flags.processes ?? 1,
     ...storeOf(flags.store ?? 'sqlite', env),
     trace: flags.trace === undefined ? undefined : inputFile('trace', flags.trace),
     speedup: flags.speedup ?? defaults.speedup,
@@ -91,6 +94,7 @@ interface Flags {
   readonly json?: boolean
   readonly only?: string[]
   readonly seed?: number
+  readonly processes?: number
   readonly store?: string
   readonly trace?: string
   readonly speedup?: number
@@ -121,6 +125,11 @@ function runCommand(): Command {
       '--store <kind>',
       `${storeKinds.join(', ')}, or the URL of a PostgreSQL server (default: sqlite)`,
       storeChoice,
+    )
+    .option(
+      '--processes <n>',
+      'how many processes work in each scenario, at least (default: as many as it says)',
+      number('a number of processes', 1, 100, true),
     )
     .option('--trace <file>', 'replay a CSV of arrivals: TIMESTAMP,ContextTokens,GeneratedTokens')
     .option(

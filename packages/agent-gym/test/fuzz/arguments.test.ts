@@ -214,6 +214,7 @@ describe('the gym says what is wrong with any arguments (docs/reliability.md 3.7
       '--store',
       '--trace',
       '--speedup',
+      '--processes',
       '--nope',
     )
     const value = fc.oneof(
