@@ -97,20 +97,23 @@ function start(...args: readonly string[]): ChildProcess {
 
 async function drained(server: Server, tasks: number, warmUp: number, count: number) {
   await once(start('fill', server.url, String(warmUp + tasks)), 'exit')
-  const cpuSeconds = () =>
-    new Processes(server.pid).cpuSeconds() +
-    sum(children.map(({ pid }) => new Processes(pid ?? 0).cpuSeconds()))
+  const cpuSeconds = () => ({
+    server: new Processes(server.pid).cpuSeconds(),
+    clients: sum(children.map(({ pid }) => new Processes(pid ?? 0).cpuSeconds())),
+  })
   const children = Array.from({ length: count }, () => start('drain', server.url))
   const latest = new Map<ChildProcess, { readonly handled: number; readonly at: number }>()
   const handled = () => sum([...latest.values()].map((it) => it.handled))
   const all = Promise.withResolvers<void>()
-  let began: { readonly at: number; readonly handled: number; readonly cpuSeconds: number } | undefined
+  let began:
+    | { readonly at: number; readonly handled: number; readonly spent: ReturnType<typeof cpuSeconds> }
+    | undefined
   const isReady = children.map((child) => {
     const ready = Promise.withResolvers<void>()
     child.on('message', (said: Said) => {
       if ('ready' in said) ready.resolve()
       else latest.set(child, said)
-      if (handled() >= warmUp) began ??= { at: clock(), handled: handled(), cpuSeconds: cpuSeconds() }
+      if (handled() >= warmUp) began ??= { at: clock(), handled: handled(), spent: cpuSeconds() }
       if (handled() >= warmUp + tasks) all.resolve()
     })
     child.once('exit', () => all.reject(new Error('a process ended before the queue was empty')))
@@ -118,7 +121,7 @@ async function drained(server: Server, tasks: number, warmUp: number, count: num
   })
   await Promise.all(isReady)
   for (const child of children) child.send('start')
-  let spent = 0
+  let spent: ReturnType<typeof cpuSeconds>
   try {
     await all.promise
     spent = cpuSeconds()
@@ -128,10 +131,15 @@ async function drained(server: Server, tasks: number, warmUp: number, count: num
   if (began === undefined) throw new Error('the clock was never started')
   const measured = handled() - began.handled
   const ended = Math.max(...[...latest.values()].map(({ at }) => at))
+  const before = began.spent
+  const microseconds = (of: keyof typeof spent) => ((spent[of] - before[of]) * 1e6) / measured
+  const [ofServer, ofClients] = [microseconds('server'), microseconds('clients')]
   return {
     perSecond: measured / ((ended - began.at) / 1_000),
     /** Of all processes and the server, for each task. */
-    cpuMicroseconds: ((spent - began.cpuSeconds) * 1e6) / measured,
+    cpuMicroseconds: ofServer + ofClients,
+    ofServer,
+    ofClients,
     handled: [...latest.values()].map((it) => it.handled),
   }
 }
