@@ -52,7 +52,7 @@ describe('a scenario with more processes', () => {
 
   it('stays as it is where it has as many', () => {
     expect(withProcesses(one('rolling-restart'), 3)).toBe(one('rolling-restart'))
-    expect(all.map((it) => withProcesses(it, 1))).toEqual(all)
+    expect(all.map((scenario) => withProcesses(scenario, 1))).toEqual(all)
   })
 
   it('is one that can be read: its names are its own', () => {

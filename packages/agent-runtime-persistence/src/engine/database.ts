@@ -148,7 +148,7 @@ export interface Database {
 export interface LockWait {
   /** For how long it has tried. */
   readonly waitedMs: number
-  /** Whether its leases are to be renewed. */
+  /** Whether the renewal of its leases is late. */
   readonly isUrgent: boolean
   /** Drawn from 0 to 1. */
   readonly draw: number

@@ -73,6 +73,11 @@ export class Due {
     return mono >= this.renewAt
   }
 
+  /** Whether a third of the time that leases run has passed since a renewal was due. Until then whoever wants the lock has it in its turn. */
+  isHeartbeatLate(mono: number): boolean {
+    return mono >= this.renewAt + this.config.leaseTtlMs / 3
+  }
+
   heartbeatDone(mono: number): void {
     this.renewAt = mono + this.config.heartbeatIntervalMs
   }

@@ -164,6 +164,11 @@ export class Engine {
     this.due.tickNow(this.mono())
   }
 
+  /** Whether the last look found something to write. */
+  get hasFound(): boolean {
+    return !this.looksInVain
+  }
+
   /** Whether this process holds no lease. */
   get rests(): boolean {
     return this.untaken === undefined && !this.held.holdsAny
@@ -531,7 +536,7 @@ export class Engine {
   private waitForLock(batch: readonly Call[], mono: number): FlushEnd {
     this.busySince ??= mono
     const waitedMs = mono - this.busySince
-    const isUrgent = this.due.isHeartbeat(mono) && this.held.holdsAny
+    const isUrgent = this.due.isHeartbeatLate(mono) && this.held.holdsAny
     this.due.notBefore =
       mono + this.db.retryMs({ waitedMs, isUrgent, draw: this.setting.environment.random.next() })
     this.held.tellLapsed()

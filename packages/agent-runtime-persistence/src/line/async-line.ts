@@ -1,8 +1,9 @@
 import { MAX_ARMED_MS, type Environment, type StoreInfo, type Timer } from '@ku0/agent-runtime-core'
 import type { Engine } from '../engine/engine.ts'
 import { runAsync } from '../engine/steps.ts'
-import type { Turn } from '../engine/turn.ts'
+import { says, type Turn } from '../engine/turn.ts'
 import type { Message } from '../engine/message.ts'
+import { HintPace } from './hint-pace.ts'
 
 /** Who hears what an engine has to say. */
 interface Hearer {
@@ -25,6 +26,7 @@ export class AsyncLine {
   private isWanted = false
   /** The answer that is waited for. */
   private awaited: Promise<void> | undefined
+  private readonly pace = new HintPace()
   private readonly reading = new Set<Promise<void>>()
   private ended: Promise<void> | undefined
   private isClosed = false
@@ -64,7 +66,7 @@ export class AsyncLine {
 
   /** Another process has committed something. */
   hint(): void {
-    this.engine.hint()
+    this.pace.hear(this.mono())
     this.schedule()
   }
 
@@ -108,7 +110,11 @@ export class AsyncLine {
     do {
       this.isWanted = false
       await this.deliver()
-      this.hearer.receive(await runAsync(this.engine.take()))
+      const looks = this.pace.takes(this.mono())
+      if (looks) this.engine.hint()
+      const turn = await runAsync(this.engine.take())
+      if (looks) this.pace.looked(this.mono(), this.engine.hasFound || says(turn))
+      this.hearer.receive(turn)
       this.awaitAnswer()
       if (this.engine.restMs() === 0) this.isWanted = true
     } while (this.isWanted && this.ended === undefined)
@@ -147,13 +153,17 @@ export class AsyncLine {
   }
 
   private arm(): void {
-    const rest = this.engine.restMs()
+    const rest = Math.max(0, Math.min(this.engine.restMs(), this.pace.at - this.mono()))
     if (Number.isFinite(rest)) this.armIn(rest)
+  }
+
+  private mono(): number {
+    return this.environment.clock.monotonic()
   }
 
   private armIn(rest: number): void {
     if (this.ended !== undefined) return
-    const at = this.environment.clock.monotonic() + rest
+    const at = this.mono() + rest
     if (this.timer !== undefined && this.armedFor <= at) return
     this.timer?.cancel()
     this.armedFor = at

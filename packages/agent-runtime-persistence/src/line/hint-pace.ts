@@ -1,9 +1,10 @@
 /**
  * When a store looks because other processes may have committed: at once, unless the last looks of that kind found nothing for this process. Beside
- * busy processes it then looks no more often than it would without hints. All times are in ms on the monotonic clock. Source:
- * `docs/decisions/0061-commits-of-others-are-heard.md`.
+ * busy processes it then looks no more often than it would without hints. Where a look takes long, because many look, it looks more seldom still. All
+ * times are in ms on the monotonic clock. Source: `docs/decisions/0061-commits-of-others-are-heard.md`.
  */
 export class HintPace {
+  private begunAt = 0
   private wantedAt = Number.POSITIVE_INFINITY
   private gapMs = leastGapMs
   private notBefore = 0
@@ -21,13 +22,15 @@ export class HintPace {
   /** Whether it is to look now. What was heard until now counts as heard. */
   takes(mono: number): boolean {
     if (mono < this.wantedAt) return false
+    this.begunAt = mono
     this.wantedAt = Number.POSITIVE_INFINITY
     return true
   }
 
   /** It looked. `found`: this process had something of it, such as a task to run or an event that it follows. */
   looked(mono: number, found: boolean): void {
-    this.notBefore = found ? mono : mono + this.gapMs
+    const costMs = Math.min(mostCostMs, (mono - this.begunAt) * costFactor)
+    this.notBefore = found ? mono : mono + Math.max(this.gapMs, costMs)
     this.gapMs = found ? leastGapMs : Math.min(this.gapMs * 2, mostGapMs)
   }
 }
@@ -35,3 +38,6 @@ export class HintPace {
 const leastGapMs = 1
 /** As long as the store rests without hints. */
 const mostGapMs = 10
+/** Looks that find nothing take an eleventh of the time at the most, until they come as seldom as this. */
+const costFactor = 10
+const mostCostMs = 100

@@ -8,7 +8,7 @@ import {
   type StoreErrorCode,
   type StoreInfo,
 } from '@ku0/agent-runtime-core'
-import type { Answer, Turn } from '../engine/turn.ts'
+import { says, type Answer, type Turn } from '../engine/turn.ts'
 import type { Durability } from '../durability.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { Stance } from '../stance.ts'
@@ -58,19 +58,14 @@ export interface PackedTurn extends Omit<Turn, 'answers' | 'failed'> {
 }
 
 /** A turn as it crosses to the process's main thread; undefined when it says nothing. */
-export function pack({ failed, answers, ...turn }: Turn): string | undefined {
+export function pack(said: Turn): string | undefined {
+  if (!says(said)) return undefined
+  const { failed, answers, ...turn } = said
   const good: Exclude<Answer, { error: Error }>[] = []
   const errors: { call: number; error: ErrorRecord }[] = []
   for (const answer of answers)
     if ('error' in answer) errors.push({ call: answer.call, error: recordOf(answer.error) })
     else good.push(answer)
-  const says =
-    answers.length + turn.claims.length + turn.notices.length + turn.events.length + turn.chunks.length > 0 ||
-    turn.schedulesDue ||
-    turn.drains !== undefined ||
-    turn.settings !== undefined ||
-    failed !== undefined
-  if (!says) return undefined
   const packed: PackedTurn = {
     ...turn,
     answers: good,

@@ -105,13 +105,13 @@ export async function openTables(connections: Connections, opening: Opening): Pr
         'store_schema',
         `${location}: this database keeps text as ${encoding}, and a store needs UTF8; make one with CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`,
       )
-    // Many processes that start at once wait here for each other, and only here for longer than for a commit.
+    // Many processes that start at once wait here for each other, and for the commits of those that are open, for longer than a commit would.
     await on.run(`SET LOCAL lock_timeout TO ${openingPatienceMs}`)
     await on.query('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${schema}`])
-    await on.run(`SET LOCAL lock_timeout TO ${lockMs}`)
     if (existing) await assertMade(on, connections.place)
     else await migrate(on, connections.place)
     const { rows } = await on.query(lockHeadText)
+    await on.run(`SET LOCAL lock_timeout TO ${lockMs}`)
     const [stored, before, commit, hash, untold] = (rows[0] ?? []) as HeadRow
     await on.query("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId])
     const storeId = (await on.query("SELECT value FROM meta WHERE key = 'store_id'")).rows[0]?.[0] as string

@@ -87,8 +87,9 @@ export class Presence {
     const own = String(process)
     session.client.on('notification', ({ payload }) => {
       if (payload === own) return
-      // A process that has come, or goes.
-      if (this.others === 0 || payload === comeOrGone) this.careAt = 0
+      // Who is alone counts a process that has come at once, so that it tells that of its commits. With many, each that comes would make all others count.
+      if (this.others === 0) this.careAt = 0
+      else if (payload === hasCome) return
       this.hint()
     })
     session.client.on('end', () => {
@@ -104,7 +105,7 @@ export class Presence {
         process,
       ])
       await session.run(`LISTEN ${this.channel}`)
-      await session.query(this.notifyText, [comeOrGone])
+      await session.query(this.notifyText, [hasCome])
     } catch (error) {
       session.drop()
       throw error
@@ -178,7 +179,7 @@ function keyOf(schema: string): string {
 }
 
 /** What a process says that has just begun to listen: the others count it at once. */
-const comeOrGone = 'come'
+const hasCome = 'come'
 /** How often the other processes are looked at. */
 const careMs = 500
 const suspectMs = 250

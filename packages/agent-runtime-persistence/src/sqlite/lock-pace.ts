@@ -2,8 +2,9 @@ import type { LockWait } from '../engine/database.ts'
 
 /**
  * When a process tries again for a lock that another one holds. SQLite keeps no queue, so those that wait make one by their pace: who has waited for as
- * long as it usually takes tries all the time, and who has just come tries seldom. So a crowd gets the lock about in the order in which it came, and
- * does not use up the processor by trying. All times are in ms. Source: `docs/decisions/0074-a-queue-by-pace.md`.
+ * long as it usually takes tries often, and who has just come tries seldom. So a crowd gets the lock about in the order in which it came. A try
+ * costs processor time that the holder of the lock needs, so the pace is a part of the usual wait: a crowd tries some hundred times for each commit,
+ * however large it is and however long the lock is held. All times are in ms. Source: `docs/decisions/0074-a-queue-by-pace.md`.
  */
 export class LockPace {
   /** How long the lock was waited for, of late. */
@@ -19,7 +20,8 @@ export class LockPace {
   /** It was given. */
   granted(): void {
     const { usualMs, waitedMs } = this
-    this.usualMs = Math.min(mostUsualMs, usualMs + (waitedMs - usualMs) / 4)
+    // A crowd is learned of sooner than its end: until it is known, the tries of all hold up the holder.
+    this.usualMs = Math.min(mostUsualMs, usualMs + (waitedMs - usualMs) / (waitedMs > usualMs ? 2 : 4))
     this.waitedMs = 0
   }
 
@@ -29,7 +31,10 @@ export class LockPace {
   }
 
   private spreadMs(waitedMs: number): number {
-    return Math.min(slowMs, Math.max(quickMs, (this.usualMs - waitedMs) / 4))
+    // Who waits for longer than it has known takes that for the usual time: a crowd that has just come does not try all the time either.
+    const usualMs = Math.max(this.usualMs, waitedMs * 0.8)
+    const late = usualMs === 0 ? 0 : Math.max(0, waitedMs / usualMs - 0.6)
+    return Math.max(quickMs, Math.min(slowMs, usualMs / 8) * Math.exp(-6 * late))
   }
 }
 
@@ -37,9 +42,9 @@ const leastMs = 0.1
 /** The pace of two processes that share a file. */
 const quickMs = 0.4
 /** The slowest: so long the lock may lie idle at the most where only one process waits. */
-const slowMs = 20
+const slowMs = 200
 /** A process that stood still has learned nothing of the others. */
-const mostUsualMs = 2_000
+const mostUsualMs = 10_000
 const fairnessMs = 0.3
 /** Below it there is no crowd. */
 const calmMs = 2

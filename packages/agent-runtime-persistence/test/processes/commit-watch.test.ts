@@ -85,6 +85,22 @@ test('a store looks at once, and more seldom while it finds nothing', () => {
   expect(pace.at).toBe(now)
 })
 
+test('where a look takes long it looks ten times more seldom, up to ten times a second, and at once after one that found something', () => {
+  const pace = new HintPace()
+  const look = (tookMs: number, found: boolean) => {
+    pace.hear(1_000)
+    const from = pace.at
+    expect(pace.takes(from)).toBe(true)
+    pace.looked(from + tookMs, found)
+    pace.hear(from + tookMs)
+    return pace.at - from - tookMs
+  }
+  expect(look(4, false)).toBe(40)
+  expect(look(0.5, false)).toBe(5)
+  expect(look(30, false)).toBe(100)
+  expect(look(30, true)).toBe(0)
+})
+
 test('after a calm it looks at once again', () => {
   const pace = new HintPace()
   pace.looked(0, false)
