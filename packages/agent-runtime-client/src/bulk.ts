@@ -1,6 +1,7 @@
 import type { CallOptions } from './options.ts'
 import { ApiError } from './errors.ts'
 import type { ListFilter } from './records.ts'
+import { taskIdOf, type TaskLike } from './task-id.ts'
 import type { Transport } from './transport.ts'
 
 /** A bulk action as it stands. */
@@ -72,7 +73,7 @@ export interface Many {
   cancelMany(filter: BulkFilter, options?: ExpectOptions & Pick<BulkOptions, 'reason'>): Promise<CanceledMany>
   /** Retries every failed task that the filter selects, or the named tasks, each once. Throws `internal` if the server stopped before the last one. */
   retryMany(
-    tasks: BulkFilter | readonly string[],
+    tasks: BulkFilter | readonly TaskLike[],
     options?: ExpectOptions & Pick<BulkOptions, 'children' | 'again'>,
   ): Promise<RetriedMany>
 }
@@ -82,7 +83,7 @@ export interface Bulk {
   /** Counts the tasks that a filter selects, or those that are named; nothing is done yet. */
   count(
     action: BulkAction['action'],
-    tasks: BulkFilter | readonly string[],
+    tasks: BulkFilter | readonly TaskLike[],
     options?: BulkOptions,
   ): Promise<BulkAction>
   /** Starts what was counted. A second start changes nothing. */
@@ -112,10 +113,10 @@ export function bulkOn(transport: Transport): Bulk {
   }
 }
 
-const isList = (tasks: object): tasks is readonly string[] => Array.isArray(tasks)
+const isList = (tasks: object): tasks is readonly TaskLike[] => Array.isArray(tasks)
 
-function selectionOf(tasks: BulkFilter | readonly string[]) {
-  if (isList(tasks)) return { taskIds: tasks }
+function selectionOf(tasks: BulkFilter | readonly TaskLike[]) {
+  if (isList(tasks)) return { taskIds: tasks.map(taskIdOf) }
   const states = tasks.states?.map((state) => (state === 'cancelled' ? 'canceled' : state))
   return { filter: { ...tasks, states } }
 }
@@ -127,7 +128,7 @@ export function manyOn(transport: Transport): Many {
   /** Undefined if another number was expected. */
   async function run(
     action: BulkAction['action'],
-    tasks: BulkFilter | readonly string[],
+    tasks: BulkFilter | readonly TaskLike[],
     { expect, ...options }: ExpectOptions & BulkOptions,
   ): Promise<{ readonly found: number; readonly over?: BulkAction }> {
     const { signal } = options

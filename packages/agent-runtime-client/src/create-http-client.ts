@@ -7,7 +7,7 @@ import type {
 } from '@ku0/agent-runtime-core'
 import { ApiError, TaskCanceled, TaskDiverged, TaskFailed, TaskRejected, TimeoutError } from './errors.ts'
 import { follow } from './follow.ts'
-import type { HttpClient, TaskLike } from './http-client.ts'
+import type { HttpClient } from './http-client.ts'
 import type { CallOptions, HttpClientOptions } from './options.ts'
 import type { InputOf, ResultOf } from './typed.ts'
 import type {
@@ -24,7 +24,9 @@ import type {
 import { operationsOn } from './operations.ts'
 import { monotonic } from './system.ts'
 import { type Query, Transport } from './transport.ts'
+import { taskIdOf, type TaskLike } from './task-id.ts'
 import { unlessUnknown } from './unless-unknown.ts'
+import { valueToJson } from './value-to-json.ts'
 
 /**
  * A client of a server's HTTP API. It needs nothing but `fetch`, so it runs in Node and in browsers, and holds nothing open between
@@ -50,7 +52,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 
   const client: HttpClient = {
     ...operationsOn(transport),
-    submit<const Task extends TaskName>(
+    async submit<const Task extends TaskName>(
       task: Task,
       input: InputOf<Task>,
       { signal, ...given }: SubmitOptions & CallOptions = {},
@@ -106,8 +108,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         transport.json({ method: 'POST', path: pathOf(task, '/retry'), body, signal, repeatable }),
       )
     },
-    fork(task, { signal, ...body } = {}) {
-      const repeatable = body.idempotencyKey !== undefined
+    async fork(task, { signal, edits, ...rest } = {}) {
+      const repeatable = rest.idempotencyKey !== undefined
+      const body = { ...rest, ...(edits === undefined ? {} : { edits: valuesToJson(edits) }) }
       return receiptOf(
         transport.json({ method: 'POST', path: pathOf(task, '/fork'), body, signal, repeatable }),
       )
@@ -116,7 +119,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       const answer = await transport.json({
         method: 'POST',
         path: pathOf(task, '/signal'),
-        body: { name, value },
+        body: { name, ...(value === undefined ? {} : { value: valueToJson(value, 'the value') }) },
         signal,
       })
       return answer as Awaited<ReturnType<HttpClient['signal']>>
@@ -157,16 +160,22 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return client
 }
 
+/** Each of them, `undefined` too, which is another result of a step than none. */
+function valuesToJson(values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, valueToJson(value, `the edit of ${name}`)]),
+  )
+}
+
 function pathOf(task: TaskLike, rest = ''): string {
-  return `/tasks/${encodeURIComponent(typeof task === 'string' ? task : task.taskId)}${rest}`
+  return `/tasks/${encodeURIComponent(taskIdOf(task))}${rest}`
 }
 
 function itemOf({ task, input, options = {} }: SubmitItem): object {
   const { dueAt, ...rest } = options
   return {
     task: typeof task === 'string' ? task : task.type,
-    // JSON has no undefined: a task without an input gets none.
-    input: input === undefined ? null : input,
+    input: valueToJson(input, 'the input'),
     options: {
       ...rest,
       ...(dueAt === undefined ? {} : { dueAt: new Date(dueAt).toISOString() }),

@@ -2,12 +2,12 @@ import type { Explanation, TaskState } from '@ku0/agent-runtime-core'
 import type { FollowOptions } from './follow.ts'
 import type { Operations } from './operations.ts'
 import type { CallOptions } from './options.ts'
+import type { TaskLike } from './task-id.ts'
 import type { InputOf, ResultOf } from './typed.ts'
 import type {
   ListFilter,
   OutputItem,
   Receipt,
-  result,
   RuntimeEvent,
   SubmitItem,
   SubmitOptions,
@@ -103,9 +103,6 @@ export interface HttpClient extends Operations {
   /** Why a task is in its state, and what it waits for; undefined for an unknown one. */
   explain(task: TaskLike, options?: CallOptions): Promise<Explanation | undefined>
 }
-
-/** A task, by its receipt or its id. `Output` is the type of its result. */
-export type TaskLike<Output = unknown> = string | { readonly taskId: string; readonly [result]?: Output }
 
 /** Options of a retry and a fork. */
 export interface AgainOptions {

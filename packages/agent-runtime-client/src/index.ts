@@ -23,7 +23,8 @@ export type {
   RetriedMany,
 } from './bulk.ts'
 export type { FollowOptions } from './follow.ts'
-export type { AgainOptions, HttpClient, PageOptions, TaskLike } from './http-client.ts'
+export type { AgainOptions, HttpClient, PageOptions } from './http-client.ts'
+export type { TaskLike } from './task-id.ts'
 export type {
   AccessTokens,
   ApprovalEntry,

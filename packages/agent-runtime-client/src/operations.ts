@@ -26,7 +26,9 @@ import { type Bulk, bulkOn, type Many, manyOn } from './bulk.ts'
 import { type Pipelines, pipelinesOn } from './pipelines.ts'
 import { type Watched, watchAll, type WatchOptions } from './watch.ts'
 import type { Receipt, TaskStatus } from './records.ts'
+import { taskIdOf, type TaskLike } from './task-id.ts'
 import { unlessUnknown } from './unless-unknown.ts'
+import { valueToJson } from './value-to-json.ts'
 import type { Transport } from './transport.ts'
 
 /** A request that nobody has answered yet. */
@@ -52,7 +54,7 @@ export interface Verdict {
 /** Requests that wait for a human, and the verdicts on them. */
 export interface Approvals {
   list(filter?: {
-    readonly task?: string | undefined
+    readonly task?: TaskLike | undefined
     readonly children?: boolean | undefined
     readonly limit?: number | undefined
     readonly cursor?: string | undefined
@@ -60,7 +62,7 @@ export interface Approvals {
   approve(approvalId: string, verdict?: Verdict): Promise<VerdictReceipt>
   reject(approvalId: string, verdict?: Verdict): Promise<VerdictReceipt>
   /** Every request that a task ever made, and how it ended, oldest first. */
-  trail(taskId: string): Promise<readonly ApprovalEntry[]>
+  trail(task: TaskLike): Promise<readonly ApprovalEntry[]>
 }
 
 /** One request in a task's audit trail. */
@@ -84,13 +86,13 @@ export interface VerdictReceipt {
 
 /** The amounts that tasks may use up, and the answers to budgets that ask. */
 export interface Budgets {
-  get(taskId: string): Promise<BudgetRecord | undefined>
+  get(task: TaskLike): Promise<BudgetRecord | undefined>
   list(page?: {
     readonly limit?: number | undefined
     readonly cursor?: string | undefined
   }): Promise<{ readonly budgets: readonly BudgetRecord[]; readonly cursor?: string }>
-  continue(taskId: string, options?: { readonly raise?: BudgetLimits | undefined }): Promise<BudgetReceipt>
-  stop(taskId: string): Promise<BudgetReceipt>
+  continue(task: TaskLike, options?: { readonly raise?: BudgetLimits | undefined }): Promise<BudgetReceipt>
+  stop(task: TaskLike): Promise<BudgetReceipt>
 }
 
 /** The effect of an answer to a budget. */
@@ -121,12 +123,14 @@ export interface Supervisors {
     readonly supervising?: boolean | undefined
   }): Promise<{ readonly supervisors: readonly SupervisorSummary[]; readonly cursor?: string }>
   /** The children of a supervisor, in the order in which they were started first. */
-  which(taskId: string): Promise<SupervisorRecord>
+  which(supervisor: TaskLike): Promise<SupervisorRecord>
   /** `total`: all that `which` lists; `open`: those that have not ended; `running`: those that a worker runs now. */
-  count(taskId: string): Promise<{ readonly total: number; readonly open: number; readonly running: number }>
+  count(
+    supervisor: TaskLike,
+  ): Promise<{ readonly total: number; readonly open: number; readonly running: number }>
   /** Starts one more child. */
   start(
-    taskId: string,
+    supervisor: TaskLike,
     id: string,
     task: string,
     input: unknown,
@@ -134,11 +138,11 @@ export interface Supervisors {
   ): Promise<{ readonly taskId: string }>
   /** Cancels a child; its supervisor does not start it again. */
   stop(
-    taskId: string,
+    supervisor: TaskLike,
     id: string,
   ): Promise<{ readonly stopped: boolean; readonly taskId: string; readonly state: TaskState }>
   /** Starts a child that has ended once more, as a new task without recorded steps. */
-  restart(taskId: string, id: string): Promise<{ readonly taskId: string }>
+  restart(supervisor: TaskLike, id: string): Promise<{ readonly taskId: string }>
 }
 
 /** Tasks that are submitted on a schedule. */
@@ -313,7 +317,8 @@ export function operationsOn(transport: Transport): Operations {
   const named = (kind: string, name: string, act = '') => `/${kind}/${encodeURIComponent(name)}${act}`
   const drain = async (workerId: string, act: string) =>
     (await unlessUnknown<{ workers: number }>(send('POST', named('workers', workerId, act))))?.workers ?? 0
-  const which = (taskId: string) => get<SupervisorRecord>(named('tasks', taskId, '/supervised'))
+  const ofTask = (task: TaskLike, rest: string) => named('tasks', taskIdOf(task), rest)
+  const which = (task: TaskLike) => get<SupervisorRecord>(ofTask(task, '/supervised'))
   const childPath = (id: string, act: string) => `/supervised/${encodeURIComponent(id)}/${act}`
   return {
     ...agentsOn(transport),
@@ -323,17 +328,19 @@ export function operationsOn(transport: Transport): Operations {
     serverInfo: () => get('/info'),
     watch: (options = {}) => watchAll(transport, options),
     approvals: {
-      list: (filter = {}) => get('/approvals', filter),
-      approve: (id, verdict = {}) => send('POST', named('approvals', id, '/approve'), verdict),
-      reject: (id, verdict = {}) => send('POST', named('approvals', id, '/reject'), verdict),
-      trail: async (taskId) =>
-        (await get<{ trail: readonly ApprovalEntry[] }>(named('tasks', taskId, '/approvals'))).trail,
+      list: ({ task, ...page } = {}) =>
+        get('/approvals', { ...page, ...(task === undefined ? {} : { task: taskIdOf(task) }) }),
+      approve: async (id, verdict = {}) =>
+        send('POST', named('approvals', id, '/approve'), verdictOf(verdict)),
+      reject: async (id, verdict = {}) => send('POST', named('approvals', id, '/reject'), verdictOf(verdict)),
+      trail: async (task) =>
+        (await get<{ trail: readonly ApprovalEntry[] }>(ofTask(task, '/approvals'))).trail,
     },
     budgets: {
-      get: (taskId) => unlessUnknown<BudgetRecord>(get(named('tasks', taskId, '/budget'))),
+      get: (task) => unlessUnknown<BudgetRecord>(get(ofTask(task, '/budget'))),
       list: (page = {}) => get('/budgets', page),
-      continue: (taskId, options = {}) => send('POST', named('tasks', taskId, '/budget/continue'), options),
-      stop: (taskId) => send('POST', named('tasks', taskId, '/budget/stop')),
+      continue: (task, options = {}) => send('POST', ofTask(task, '/budget/continue'), options),
+      stop: (task) => send('POST', ofTask(task, '/budget/stop')),
     },
     schedules: {
       list: async () => (await get<{ schedules: readonly ScheduleStatus[] }>('/schedules')).schedules,
@@ -344,8 +351,13 @@ export function operationsOn(transport: Transport): Operations {
         })
         return times.map((time) => Date.parse(time))
       },
-      put: (name, timing, task, input, options) =>
-        send('PUT', named('schedules', name), { timing, task, input, options }),
+      put: async (name, timing, task, input, options) =>
+        send('PUT', named('schedules', name), {
+          timing,
+          task,
+          input: valueToJson(input, 'the input'),
+          options,
+        }),
       pause: (name) => send('POST', named('schedules', name, '/pause')),
       resume: (name) => send('POST', named('schedules', name, '/resume')),
       trigger: (name) => send('POST', named('schedules', name, '/trigger')),
@@ -354,21 +366,21 @@ export function operationsOn(transport: Transport): Operations {
     supervisors: {
       list: (page = {}) => get('/supervisors', page),
       which,
-      async count(taskId) {
-        const { children } = await which(taskId)
+      async count(supervisor) {
+        const { children } = await which(supervisor)
         const open = children.filter(({ state }) => !isFinal(state))
         const running = open.filter(({ state }) => state === 'running')
         return { total: children.length, open: open.length, running: running.length }
       },
-      start: (taskId, id, task, input, options) =>
-        send('POST', named('tasks', taskId, '/supervised'), {
+      start: async (supervisor, id, task, input, options) =>
+        send('POST', ofTask(supervisor, '/supervised'), {
           id,
           task,
-          input: input === undefined ? null : input,
+          input: valueToJson(input, 'the input'),
           options,
         }),
-      stop: (taskId, id) => send('POST', named('tasks', taskId, childPath(id, 'stop'))),
-      restart: (taskId, id) => send('POST', named('tasks', taskId, childPath(id, 'restart'))),
+      stop: (supervisor, id) => send('POST', ofTask(supervisor, childPath(id, 'stop'))),
+      restart: (supervisor, id) => send('POST', ofTask(supervisor, childPath(id, 'restart'))),
     },
     clients: {
       list: async (page = {}) => (await get<{ clients: readonly ClientRecord[] }>('/clients', page)).clients,
@@ -408,6 +420,10 @@ export function operationsOn(transport: Transport): Operations {
     series: (filter = {}) => get('/series', { ...filter }),
     deadLetters: (page = {}) => get('/dead-letters', { ...page }),
   }
+}
+
+function verdictOf({ value, ...rest }: Verdict): Verdict {
+  return value === undefined ? rest : { ...rest, value: valueToJson(value, 'the value') }
 }
 
 function isFinal(state: TaskState): boolean {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer as createNodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { inspect } from 'node:util'
 import {
   type Client,
   createRuntime,
@@ -61,9 +62,18 @@ const ask = defineTask({ type: 'ask', input: z.null() }, async (ctx) => {
   return 'went'
 })
 
+/** Says what it was given. */
+const looksAt = (value: unknown) => inspect(value, { depth: 9, sorted: true })
+const shows = defineTask({ type: 'shows', input: z.unknown() }, (ctx, value) =>
+  ctx.step('look', () => looksAt(value)),
+)
+const hears = defineTask({ type: 'hears', input: z.undefined() }, async (ctx) =>
+  looksAt(await ctx.waitForSignal('go')),
+)
+
 const runtime = await createRuntime({
   store: 'sqlite::memory:',
-  tasks: [add, fail, wait, speak, saves, ask, watchOver, publishes, numbers],
+  tasks: [shows, hears, add, fail, wait, speak, saves, ask, watchOver, publishes, numbers],
   agreements: [defineAgreement({ name: 'gold', client: 'acme', tier: 'contracted' })],
   logger: false,
   thread: false,
@@ -128,6 +138,45 @@ test('the compiler knows the input and the result of a task type, as JSON brings
     readonly list: readonly [number, { readonly on: unknown }]
     readonly name?: string
   }>()
+})
+
+test('a handler receives the value that was given, also one that JSON lacks', async () => {
+  const value = {
+    at: new Date(1_700_000_000_000),
+    never: new Date(Number.NaN),
+    tags: new Set(['a', new Map([['k', 1n]])]),
+    numbers: [Number.NaN, Number.NEGATIVE_INFINITY, -0, 1.5],
+    bytes: new Uint8Array([0, 200, 255]),
+    holes: [undefined, null],
+    plain: { deep: [{ text: 'it' }, true] },
+    left: undefined,
+  }
+  const { left, ...wanted } = value
+  expect(left).toBeUndefined()
+  expect(await client.result(await client.submit(shows, value))).toBe(looksAt(wanted))
+  expect(await client.result(await client.submit(shows, undefined))).toBe('undefined')
+  const [first] = await client.submitMany([{ task: 'shows', input: value.tags }])
+  expect(await client.result(first as Receipt)).toBe(looksAt(value.tags))
+
+  const waits = await client.submit(hears, undefined)
+  await client.signal(waits, 'go', value.at)
+  expect(await client.result(waits)).toBe(looksAt(value.at))
+
+  const shown = await client.submit(shows, 1)
+  await client.result(shown)
+  const forked = await client.fork(shown, { edits: { look: value.at } })
+  expect(await client.result(forked)).toEqual({ $ku0: ['Date', 1_700_000_000_000] })
+  // As it came, so it goes back.
+  expect(await client.result(await client.submit(shows, await client.result(forked)))).toBe(looksAt(value.at))
+
+  const loop: unknown[] = []
+  loop.push(loop)
+  for (const [bad, words] of [
+    [() => 1, 'the input: a function cannot be sent'],
+    [{ error: new Error('no') }, 'the input: an instance of Error cannot be sent'],
+    [loop, 'the input: it is nested too deeply, or in itself'],
+  ] as const)
+    await expect(client.submit('shows', bad)).rejects.toThrow(words)
 })
 
 test('results that are none are thrown as in the runtime', async () => {
@@ -227,7 +276,8 @@ test('a refusal of the server has its code and its fields', async () => {
 })
 
 test('many tasks are counted, started and looked at until they are done', async () => {
-  for (const _ of [1, 2]) await client.submit('wait', null, { labels: { many: 'yes' } })
+  const receipts: Receipt[] = []
+  for (const _ of [1, 2]) receipts.push(await client.submit('wait', null, { labels: { many: 'yes' } }))
   const filter = { types: ['wait'], labels: { many: 'yes' }, lanes: ['normal'] as const }
   const counted = await client.bulk.count('cancel', filter, { reason: 'too many' })
   expect(counted).toMatchObject({ state: 'counted', count: 2 })
@@ -246,9 +296,12 @@ test('many tasks are counted, started and looked at until they are done', async 
     retried: 2,
     refused: false,
   })
+  // Named by their receipts, by their ids, or by what a list has of them.
+  const [byReceipt, other] = receipts as [Receipt, Receipt]
+  const before = { ...none, found: 2, before: 2, refused: false }
+  expect(await client.retryMany([byReceipt, other.taskId])).toEqual(before)
   const { tasks } = await client.list(ended)
-  const named = tasks.map(({ taskId }) => taskId)
-  expect(await client.retryMany(named)).toEqual({ ...none, found: 2, before: 2, refused: false })
+  expect(await client.retryMany(tasks)).toEqual(before)
   const gone = await client.cancelMany(filter, { expect: 1 })
   expect(gone).toEqual({ found: 2, canceled: 0, refused: true })
   expect(await client.cancelMany(filter)).toEqual({ found: 2, canceled: 2, refused: false })
@@ -336,7 +389,8 @@ test('approvals, schedules, clients and the store, with the answers of the runti
   expect((await client.stats()).totals).toEqual((await runtime.stats()).totals)
   const ofOneType = await client.series({ windowMs: 60_000, stepMs: 60_000, type: 'nothing' })
   expect(ofOneType.stepMs).toBe(60_000)
-  expect(ofOneType.points).toEqual([
+  // A minute that begins just now has a sample of the queue, too.
+  expect(ofOneType.points).toMatchObject([
     { at: expect.any(Number), started: 0, completed: 0, failed: 0, refused: {}, running: 0 },
   ])
   const failed = await client.submit('fail', null)

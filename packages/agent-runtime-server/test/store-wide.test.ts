@@ -157,3 +157,40 @@ test('a server keeps samples each minute until it is closed, unless it may only 
   await reading.close()
   expect(kept).toBe(0)
 })
+
+test('the live leases come in pages, each once and newest task first, and a client sees its own', async () => {
+  const idle = await servedRuntime({ workers: 0, config: { maxInFlightPerWorker: 5 } })
+  const ask = callerOf(serverOn(idle))
+  const receipts = await idle.submitMany(
+    ['acme', 'other', 'acme', 'acme', 'other'].map((client) => ({
+      task: 'add',
+      input: { a: 1, b: 1 },
+      options: { client },
+    })),
+  )
+  const taskIds = receipts.map(({ taskId }) => taskId)
+  for (const taskId of taskIds) expect(await idle.acquireLease(taskId)).toBeTruthy()
+  // It runs no more, and has no lease to show.
+  await idle.releaseLease(taskIds[1] as string, { output: 2 })
+
+  async function pages(by: typeof ask, headers?: Record<string, string>) {
+    const sizes: number[] = []
+    const seen: string[] = []
+    let cursor = ''
+    do {
+      const page = await by('GET', `/api/v1/leases?limit=2${cursor}`, undefined, headers)
+      expect(page.status).toBe(200)
+      sizes.push(page.json.leases.length)
+      for (const lease of page.json.leases as { taskId: string }[]) seen.push(lease.taskId)
+      cursor = page.json.cursor === undefined ? '' : `&cursor=${page.json.cursor}`
+    } while (cursor !== '')
+    return { sizes, seen }
+  }
+  const [first, , third, fourth, fifth] = taskIds
+  expect(await pages(ask)).toEqual({ sizes: [2, 2], seen: [fifth, fourth, third, first] })
+  expect((await ask('GET', '/api/v1/leases?limit=4')).json).not.toHaveProperty('cursor')
+  expect((await ask('GET', '/api/v1/leases?cursor=nonsense')).status).toBe(400)
+  const bound = callerOf(serverOn(idle, { tokens: [token('acme', ['read'], { client: 'acme' })] }))
+  const { seen } = await pages(bound, { authorization: 'Bearer acme' })
+  expect(seen).toEqual([fourth, third, first])
+})
