@@ -19,4 +19,5 @@ export function spawnNeeds(
   if (row === undefined) return
   needs.want('histories', row.id, row)
   needs.want('children', row.id, row.id)
+  needs.pipeline(row.id)
 }

@@ -41,6 +41,8 @@ export function pastOf(ws: WorkingSet, source: TaskRow, history: Readable, isRet
 export function childToRetry(ws: WorkingSet, retryOf: string, it: ChildAgain): Past | undefined {
   const { source, history } = childBefore(ws, retryOf, it) ?? {}
   if (source === undefined || history === undefined) return undefined
+  // The log of a pipeline belongs to its task: it begins anew, with a log of its own.
+  if (ws.pipelines.get(source.id) !== undefined) return undefined
   const { state } = source
   return state === 'failed' || state === 'canceled' ? pastOf(ws, source, history, true) : undefined
 }

@@ -537,4 +537,44 @@ describe('13.2 stages', () => {
     await expect(it.runtime.fork(receipt)).rejects.toThrow('submit the pipeline again')
     expect(await it.runtime.retryMany([receipt])).toMatchObject({ retried: 0, skipped: 1 })
   })
+
+  test('a pipeline that had not begun is retried, with a log of its own', async () => {
+    const says = defineTask({ type: 'says', input: nothing }, (ctx) => ctx.publish('word', { word: 'a' }))
+    const pipeline = definePipeline({
+      name: 'late',
+      stages: [{ name: 'says', task: says, publishes: { word: z.object({ word: z.string() }) } }],
+    })
+    await using it = await createTestRuntime({ tasks: [pipeline, says] })
+    const first = await it.runtime.submit(pipeline, undefined, { delayMs: 60_000 })
+    await it.runtime.cancel(first)
+    const again = await it.runtime.retry(first)
+    await it.result(again)
+    expect(await it.runtime.pipeline(again).status()).toMatchObject({ seq: 1 })
+    await expect(it.runtime.pipeline(first).status()).rejects.toThrow('has not begun')
+  })
+
+  test('the retry of a task runs its pipeline from the beginning', async () => {
+    let isBroken = true
+    const says = defineTask({ type: 'says', input: nothing }, (ctx) => ctx.publish('word', { word: 'a' }))
+    const hears = defineTask({ type: 'hears', input: nothing }, async (ctx) => {
+      const heard = await ctx.receive({ word: z.object({ word: z.string() }) })
+      if (isBroken) throw new Error('broken')
+      return heard.length
+    })
+    const pipeline = definePipeline({
+      name: 'inner',
+      stages: [
+        { name: 'says', task: says, publishes: { word: z.object({ word: z.string() }) } },
+        { name: 'hears', task: hears, subscribes: ['word'] },
+      ],
+    })
+    const outer = defineTask({ type: 'outer', input: nothing }, (ctx) =>
+      ctx.call('the pipeline', pipeline, undefined),
+    )
+    await using it = await createTestRuntime({ tasks: [outer, pipeline, says, hears] })
+    const first = await it.runtime.submit(outer, undefined)
+    await expect(it.result(first)).rejects.toThrow('broken')
+    isBroken = false
+    expect(await it.result(await it.runtime.retry(first))).toMatchObject({ hears: 1 })
+  })
 })

@@ -39,11 +39,6 @@ export async function runPipeline(
   terms: PipelineTerms,
   stages: readonly StageTask[],
 ): Promise<Record<string, unknown>> {
-  const { submission } = caller
-  if (submission.forkOf !== undefined)
-    throw invalid(
-      'a pipeline has one log, which a fork or a retry would not share: submit the pipeline again, or let its stages retry',
-    )
   const opened = await open(caller, terms, stages)
   const running: { readonly stage: string; readonly isOne: boolean; readonly tasks: StartedTask[] }[] = []
   for (const { stage, task, inputOf, options } of stages) {
