@@ -223,17 +223,27 @@ export interface Scene {
   readonly close: () => Promise<void>
 }
 
-/** Opens one. `queue`: how many tasks may be queued. */
+/** Opens one, in memory unless it is given a store. `queue`: how many tasks may be queued; `capacity`: how many run at once. */
 export async function open({
   queue,
+  store,
+  capacity = 4,
   ...options
-}: Partial<ServeOptions> & { readonly queue?: number } = {}): Promise<Scene> {
+}: Partial<ServeOptions> & {
+  readonly queue?: number
+  readonly store?: string
+  readonly capacity?: number
+} = {}): Promise<Scene> {
   const runtime = await createRuntime({
-    store: 'sqlite::memory:',
+    store: store ?? 'sqlite::memory:',
     tasks,
     logger: false,
-    thread: false,
-    ...(queue === undefined ? {} : { config: { queueDepthLimit: queue, batchBackpressureThreshold: queue } }),
+    thread: store !== undefined,
+    workers: { capacity },
+    config: {
+      maxInFlightPerWorker: capacity,
+      ...(queue === undefined ? {} : { queueDepthLimit: queue, batchBackpressureThreshold: queue }),
+    },
   })
   const server = await serve(runtime, { port: 0, console: await consoleAssets(), ...options })
   return {
