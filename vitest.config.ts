@@ -19,8 +19,8 @@ export default defineConfig({
     pool: 'forks',
     // Files of one worker share the modules that they load: loading them anew for each file cost more than most files take.
     isolate: false,
-    // One a core, two at least: most tests wait for disks and processes (the default leaves a core of two idle).
-    maxWorkers: Math.max(2, availableParallelism()),
+    // One more than there are cores: with one a core, a quarter of each was idle, because tests wait for disks and processes.
+    maxWorkers: Math.max(2, availableParallelism()) + 1,
     projects: [
       {
         extends: true,

@@ -223,9 +223,9 @@ describe('mistakes are named', () => {
     )
   })
 
-  test('ten thousand mistakes in one call make no message that nobody can read', async () => {
+  test('a thousand mistakes in one call make no message that nobody can read', async () => {
     await using it = await createTestRuntime({ tasks: [known] })
-    const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`field ${n}`, n])) as never
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field ${n}`, n])) as never
     const messages = [
       await told(() => it.runtime.list(many)),
       await told(() => it.runtime.submit(known, 1, { budget: many })),

@@ -9,7 +9,7 @@ import { cliExitCodes, runCommand } from '../../src/index.ts'
 
 /** Other arguments by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const runs = Number(process.env['FUZZ_RUNS'] ?? draws(10, 60, 150))
+const runs = Number(process.env['FUZZ_RUNS'] ?? draws(5, 60, 150))
 
 /** A backup writes wherever it is told to: only to places of the test's own. */
 function within(args: readonly string[]): readonly string[] {

@@ -1,19 +1,21 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest'
 import { violationsOn } from './axe.ts'
-import { follow, openPage, openTab, openVisit, type Opened } from './browser.ts'
+import { follow, openTab, openVisit, type Opened } from './browser.ts'
 import { after, before, reports } from './reports.ts'
 import { fill, open, type Scene } from './scene.ts'
 
 /**
- * Every action, against a server with tasks. Quick tests give one tab with its scene: it goes from page to page as a link does, and nobody looks whether each
- * state is accessible. To load the pages and to look at them takes most of the time.
+ * Every action, against a server with tasks. Quick tests give one tab with its scene, and do one action of each kind: the tab goes from page to page as a link
+ * does, and nobody looks whether each state is accessible. To load the pages and to look at them takes most of the time.
  */
 export function testActions(
   browser: () => Browser,
   given?: () => { readonly scene: Scene; readonly opened: Opened },
 ): void {
   const isQuick = given !== undefined
+  /** A test that only the long ones run. */
+  const inLong: (title: string, run: () => Promise<void>) => void = isQuick ? () => undefined : test
   let scene: Scene
   /** One for all tests: what it has compiled for the first one it need not compile again. */
   let visit: BrowserContext
@@ -65,7 +67,7 @@ export function testActions(
     await page.getByRole('button', { name: 'Retry', exact: true }).waitFor()
   })
 
-  test('a question goes when the page behind it does, also by the button Back', async () => {
+  inLong('a question goes when the page behind it does, also by the button Back', async () => {
     await scene.runtime.submit('listen', null, { taskId: 'asked-about' })
     await follow(page, scene.url, '/tasks/asked-about')
     await follow(page, scene.url, '/tasks/asked-about?show=events')
@@ -87,27 +89,30 @@ export function testActions(
     await page.getByText('the bank refused 12 EUR').first().waitFor()
   })
 
-  test('the drawing of a pipeline follows it to its end, and the restarts of a supervisor are counted', async () => {
-    await goto('/tasks/pipeline-1')
-    await page.getByText('no room for page_discovered').waitFor()
-    await page.locator('summary', { hasText: 'Events by type' }).click()
-    expect(await lookAt(page)).toEqual([])
-    const { stages } = await scene.runtime.pipeline('pipeline-1').status()
-    await scene.runtime.signal(stages[1]?.tasks[0]?.taskId ?? '', 'go')
-    await scene.runtime.result('pipeline-1')
-    await page.getByText('13 of 13').first().waitFor()
-    await page.getByText('completed · 2').waitFor()
-    expect(await page.getByText('no room for').count()).toBe(0)
-    await page.getByRole('link', { name: 'behavior', exact: true }).click()
-    await expect.poll(() => page.url()).toContain(stages[1]?.tasks[0]?.taskId)
+  inLong(
+    'the drawing of a pipeline follows it to its end, and the restarts of a supervisor are counted',
+    async () => {
+      await goto('/tasks/pipeline-1')
+      await page.getByText('no room for page_discovered').waitFor()
+      await page.locator('summary', { hasText: 'Events by type' }).click()
+      expect(await lookAt(page)).toEqual([])
+      const { stages } = await scene.runtime.pipeline('pipeline-1').status()
+      await scene.runtime.signal(stages[1]?.tasks[0]?.taskId ?? '', 'go')
+      await scene.runtime.result('pipeline-1')
+      await page.getByText('13 of 13').first().waitFor()
+      await page.getByText('completed · 2').waitFor()
+      expect(await page.getByText('no room for').count()).toBe(0)
+      await page.getByRole('link', { name: 'behavior', exact: true }).click()
+      await expect.poll(() => page.url()).toContain(stages[1]?.tasks[0]?.taskId)
 
-    await goto('/tasks/team-1')
-    await page.getByRole('meter', { name: 'Restarts of crawlers within 1 min' }).waitFor()
-    await page.getByRole('link', { name: 'slow.example', exact: true }).click()
-    await page.getByText('crawl', { exact: true }).first().waitFor()
-  })
+      await goto('/tasks/team-1')
+      await page.getByRole('meter', { name: 'Restarts of crawlers within 1 min' }).waitFor()
+      await page.getByRole('link', { name: 'slow.example', exact: true }).click()
+      await page.getByText('crawl', { exact: true }).first().waitFor()
+    },
+  )
 
-  test('a child of a supervisor is stopped, restarted and added, each after a question', async () => {
+  inLong('a child of a supervisor is stopped, restarted and added, each after a question', async () => {
     const childOf = async (id: string) => {
       const { children } = await scene.runtime.supervisors.which('team-1')
       return children.find((child) => child.id === id)
@@ -157,7 +162,7 @@ export function testActions(
     faults = faults.filter((fault) => !fault.includes('409'))
   })
 
-  test('the nodes of a graph are drawn, and its children stand in a tree', async () => {
+  inLong('the nodes of a graph are drawn, and its children stand in a tree', async () => {
     await goto('/tasks/graph-1?show=children')
     const graph = page.getByRole('region', { name: 'Graph' })
     await graph.getByText('write the report').waitFor()
@@ -175,7 +180,7 @@ export function testActions(
     expect(await lookAt(page)).toEqual([])
   })
 
-  test('two reports of the gym are compared by path, and what got worse is marked', async () => {
+  inLong('two reports of the gym are compared by path, and what got worse is marked', async () => {
     await goto('/gym')
     await page.getByLabel('A, before: a report of the server').selectOption('before.json')
     await page.getByText('All 3 scenarios passed').waitFor()
@@ -199,7 +204,7 @@ export function testActions(
     await page.getByText('regressed').waitFor()
   })
 
-  test('reports are dropped as files, and a file that is none says so', async () => {
+  inLong('reports are dropped as files, and a file that is none says so', async () => {
     await goto('/gym')
     await page.getByText('Drop one or two').waitFor()
     const drop = (files: Readonly<Record<string, string>>) =>
@@ -227,7 +232,7 @@ export function testActions(
     await page.getByText('1 figure of 1 scenario got worse').waitFor()
   })
 
-  test('a worker is drained and undrained, and a lane is paused and resumed', async () => {
+  inLong('a worker is drained and undrained, and a lane is paused and resumed', async () => {
     const [worker] = await scene.runtime.workers()
     await goto('/workers')
     await press(`Drain ${worker?.workerId}`)
@@ -250,7 +255,7 @@ export function testActions(
     await expect.poll(async () => (await scene.runtime.stats()).paused).toEqual([])
   })
 
-  test('a schedule shows its next five times, and an agent its reputation over time', async () => {
+  inLong('a schedule shows its next five times, and an agent its reputation over time', async () => {
     await goto('/schedules')
     await page
       .getByRole('row', { name: /nightly report/ })
@@ -265,7 +270,7 @@ export function testActions(
     await page.getByRole('link', { name: 'research' }).first().waitFor()
   })
 
-  test('a text that is Markdown is shown with its marks, and nothing of it runs', async () => {
+  inLong('a text that is Markdown is shown with its marks, and nothing of it runs', async () => {
     const ask = {
       text: '# Title\n\n- one\n- **two**\n\n<img src=x onerror=alert(1)> [a](javascript:alert(1)) [b](https://example.com/)',
     }
@@ -281,7 +286,7 @@ export function testActions(
     await scene.runtime.cancel('ask-1')
   })
 
-  test('a signal reaches its task, and its value with it', async () => {
+  inLong('a signal reaches its task, and its value with it', async () => {
     await scene.runtime.submit('listen', null, { taskId: 'to-signal' })
     for await (const { type } of scene.runtime.events('to-signal')) if (type === 'task.waiting') break
     await goto('/tasks/to-signal')
@@ -320,7 +325,7 @@ export function testActions(
     expect(await page.getByRole('link', { name: done?.taskId ?? '' }).count()).toBe(2)
   })
 
-  test('a replay with the code of the server agrees', async () => {
+  inLong('a replay with the code of the server agrees', async () => {
     await goto('/tasks/speak-1')
     await press('Verify')
     await page.getByText("The replay with this server's code").waitFor()
@@ -336,7 +341,7 @@ export function testActions(
     await page.getByText('The task has ended').waitFor()
   })
 
-  test('the newest checkpoint is shown with its data, and each with its size', async () => {
+  inLong('the newest checkpoint is shown with its data, and each with its size', async () => {
     await goto('/tasks/research-1?show=checkpoints')
     await page.getByRole('tab', { name: /^Checkpoints \d/, selected: true }).waitFor()
     await page
@@ -350,7 +355,7 @@ export function testActions(
     expect(await lookAt(page)).toEqual([])
   })
 
-  test('a bar of the waterfall has an address, and shows its event and hash', async () => {
+  inLong('a bar of the waterfall has an address, and shows its event and hash', async () => {
     await goto('/tasks/research-1')
     await page.getByRole('button', { name: /^step plan/ }).click()
     await page.getByRole('tab', { name: 'Selected' }).waitFor()
@@ -416,7 +421,7 @@ export function testActions(
     await inDialog('Close')
   })
 
-  test('selected rows are acted on, and their number is on the button', async () => {
+  inLong('selected rows are acted on, and their number is on the button', async () => {
     for (const taskId of ['row-1', 'row-2']) await scene.runtime.submit('listen', null, { taskId })
     await goto('/tasks?types=listen&states=queued,running,waiting')
     for (const taskId of ['row-1', 'row-2']) await page.getByLabel(`Select ${taskId}`).check()
@@ -440,7 +445,7 @@ export function testActions(
     for (const task of [first, second]) await scene.runtime.cancel(task?.taskId ?? '')
   })
 
-  test('a budget that asks goes on with more', async () => {
+  inLong('a budget that asks goes on with more', async () => {
     await goto('/limits')
     await press('Go on with spend-1')
     await page
@@ -469,7 +474,7 @@ export function testActions(
     expect(await scene.runtime.schedules.get('heartbeat')).toBeUndefined()
   })
 
-  test('a dead letter is submitted again, once', async () => {
+  inLong('a dead letter is submitted again, once', async () => {
     await goto('/dead-letters')
     await press('Retry charge-99')
     await page.getByText('Submitted again as').waitFor()
@@ -498,7 +503,7 @@ export function testActions(
     await press('Paused')
   })
 
-  test('a paused page stands still, and a live one does not', async () => {
+  inLong('a paused page stands still, and a live one does not', async () => {
     await goto('/tasks?types=greet&states=queued')
     await page.getByText('later-1').waitFor()
     // Asked for while the page was live, answered when it no longer is.
@@ -516,12 +521,12 @@ export function testActions(
     await page.unrouteAll({ behavior: 'wait' })
     await scene.runtime.submit('greet', 'new', { taskId: 'comes-later', delayMs: 3_600_000 })
     // Another page that is live has seen it meanwhile.
-    const other = await openPage(browser(), scene.url)
+    const other = await openTab(page.context(), scene.url)
     await other.page.goto(`${scene.url}/tasks?types=greet&states=queued`)
     await other.page.getByText('comes-later').waitFor()
     await scene.runtime.submit('greet', 'new', { taskId: 'comes-last', delayMs: 3_600_000 })
     await other.page.getByText('comes-last').waitFor()
-    await other.page.context().close()
+    await other.page.close()
     for (const name of ['comes-soon', 'comes-later']) expect(await page.getByText(name).count()).toBe(0)
     await press('Paused')
     await page.getByText('comes-later').waitFor()

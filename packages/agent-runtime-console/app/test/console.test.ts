@@ -7,7 +7,7 @@ import { pages } from './pages.ts'
 import { reports } from './reports.ts'
 import { fill, open, type Scene } from './scene.ts'
 
-// Every page and every action once, in one tab. console.proof.test.ts looks at all of it more closely.
+// Every page, and one action of each kind, in one tab. console.proof.test.ts does all, and looks at it more closely.
 let browser: Browser
 let scene: Scene
 let opened: Opened

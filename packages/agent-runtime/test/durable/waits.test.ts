@@ -196,7 +196,7 @@ describe('execution: signals', () => {
   test('wakes a waiting task, with or without a value', async () => {
     const { runtime, elapse, receipt, taskId, state } = await begun((ctx) => ctx.waitForSignal('go'))
     expect(await runtime.status(taskId)).toMatchObject({ state: 'waiting', waitingFor: 'signal' })
-    await elapse(90 * 60_000)
+    await elapse(10 * 60_000)
     expect(await state()).toBe('waiting')
     expect(await runtime.signal(taskId, 'other')).toEqual({
       delivered: true,

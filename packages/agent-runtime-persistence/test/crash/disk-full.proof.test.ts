@@ -1,0 +1,1 @@
+import './disk-full.test.ts'
