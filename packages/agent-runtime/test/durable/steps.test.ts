@@ -342,6 +342,25 @@ describe('execution: steps and time', () => {
     expect((await runtime.stats()).inFlight).toBe(0)
   })
 
+  test('a step of a canceled task whose time runs out before its function ends fails with the cancel', async () => {
+    const errors: unknown[] = []
+    const door = gate()
+    const task = defineTask({ type: 'deaf', input: z.null() }, async (ctx) => {
+      await ctx
+        .step('call', { timeoutMs: 1_000 }, () => door.promise)
+        .catch((error: unknown) => errors.push(error))
+    })
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
+    const { taskId } = await runtime.submit(task, null)
+    await turns()
+    await runtime.cancel(taskId)
+    await elapse(2_000)
+    expect(errors).toEqual([])
+    door.resolve()
+    await turns()
+    expect(errors).toMatchObject([{ name: 'TaskCanceled' }])
+  })
+
   test('a step that has ended is not aborted any more', async () => {
     const kept: AbortSignal[] = []
     const door = gate()

@@ -129,10 +129,7 @@ export class StepRun implements StepHandle, Start, Member {
 
   /** The branch that called it has lost: what the function still does is not recorded. */
   abandon(reason: Error): void {
-    if (this.#step.state.as === 'ended') return
-    const limit = this.#limit
     this.#on({ is: 'stopped', reason })
-    limit?.controller.abort(reason)
   }
 
   charge(usage: Usage): void {
