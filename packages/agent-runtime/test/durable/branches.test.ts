@@ -283,6 +283,25 @@ describe('execution: race', () => {
     expect(await runtime.result(receipt)).toEqual({ winner: 'b', value: 'B' })
   })
 
+  test('a branch that a memo ended wins over one that went on with a step which is recorded only now', async () => {
+    let passes = 0
+    const { runtime, receipt, crash, elapse } = await begun(async (ctx) => {
+      passes += 1
+      if (passes === 1) {
+        await ctx.step('first', () => 1)
+        await ctx.step('second', () => 2)
+        return never()
+      }
+      return ctx.race('mixed', {
+        works: (c) => c.step('first', never).then(() => c.step('work', () => 3)),
+        ends: (c) => c.step('second', never).then((x) => x as number),
+      })
+    })
+    await crash()
+    await elapse(0)
+    expect(await runtime.result(receipt)).toEqual({ winner: 'ends', value: 2 })
+  })
+
   test('sleeps that end in one commit are kept apart by their order', async () => {
     const door = gate()
     const { runtime, receipt, block, elapse } = await begun((ctx) =>

@@ -1,10 +1,11 @@
-import { realpathSync } from 'node:fs'
+import { getEventListeners } from 'node:events'
+import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createRuntime, defineTask, type TaskContext } from '../../src/index.ts'
 import { eventually, folder, isAlive, pidsIn } from '../real-processes.ts'
-import { virtualRuntime } from '../virtual-runtime.ts'
+import { turns, virtualRuntime } from '../virtual-runtime.ts'
 
 /** A runtime in real time whose one task type does `body`. */
 async function started(
@@ -254,7 +255,58 @@ describe('execution: commands', () => {
     expect(await result()).toBe('quick')
   })
 
-  test('more output than maxBufferBytes stops it', async () => {
+  test('a signal that was aborted before starts nothing', async () => {
+    const file = join(folder(), 'ran')
+    const signal = AbortSignal.abort(new Error('too late'))
+    const task = defineTask({ type: 'tool', input: z.null() }, (ctx) =>
+      ctx.exec('touch', [file], { signal }).catch((error: Error) => error.message),
+    )
+    const { runtime } = await virtualRuntime({ tasks: [task] })
+    expect(await runtime.result(await runtime.submit(task, null))).toBe('too late')
+    expect(existsSync(file)).toBe(false)
+  })
+
+  test('the first reason to stop a command is the one that counts', async () => {
+    const file = join(folder(), 'pids')
+    const controller = new AbortController()
+    const reasons: string[] = []
+    const task = defineTask({ type: 'tool', input: z.null() }, async (ctx) => {
+      const options = { timeoutMs: 1_000, signal: controller.signal, killGraceMs: 5_000 }
+      await ctx
+        .exec('sh', family(file, true), options)
+        .catch((error: Error) => void reasons.push(error.message))
+    })
+    const { runtime, environment } = await virtualRuntime({ tasks: [task] })
+    await runtime.submit(task, null)
+    await pidsIn(file, 2)
+    environment.clock.advanceBy(1_000)
+    controller.abort(new Error('the second reason'))
+    environment.clock.advanceBy(5_000)
+    await eventually(() => {
+      environment.clock.advanceBy(200)
+      return reasons.length > 0
+    })
+    expect(reasons).toEqual(["command 'sh' took longer than its time limit of 1000 ms"])
+  })
+
+  test('a command that has ended leaves no timer and no listener behind', async () => {
+    const task = defineTask({ type: 'tool', input: z.null() }, async (ctx) => {
+      const { signal } = new AbortController()
+      await ctx.exec('true', [], { timeoutMs: 60_000, signal })
+      return getEventListeners(signal, 'abort').length
+    })
+    const { runtime, environment } = await virtualRuntime({ tasks: [task] })
+    const idle = environment.clock.pending
+    expect(await runtime.result(await runtime.submit(task, null))).toBe(0)
+    await turns()
+    expect(environment.clock.pending).toBe(idle)
+  })
+
+  test('as much output as maxBufferBytes is returned whole, more of it stops the command', async () => {
+    const { result: whole } = await started((ctx) =>
+      ctx.exec('printf', ['0123456789'], { maxBufferBytes: 10 }).then(({ stdout }) => stdout),
+    )
+    expect(await whole()).toBe('0123456789')
     const { result } = await started((ctx) =>
       ctx
         .exec('sh', ['-c', 'yes'], { maxBufferBytes: 10_000 })

@@ -55,6 +55,31 @@ describe('children that find no room (docs/semantics.md 5.5)', () => {
     door.resolve()
   })
 
+  test('a call that comes when the line is gone is submitted at once, also in a pass that a step keeps alive', async () => {
+    const door = Promise.withResolvers<void>()
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const busy = ctx.step('busy', () => door.promise)
+      const child = (n: number) => ctx.call(`child ${n}`, nothing, n).catch(() => 'canceled')
+      await Promise.all([child(1), child(2)])
+      await child(3)
+      await busy
+    })
+    await using it = await createTestRuntime({
+      tasks: [parent, nothing],
+      config: { queueDepthLimit: 1, batchBackpressureThreshold: 1 },
+      workers: { types: ['parent'] },
+    })
+    const { taskId } = await it.runtime.submit(parent, null)
+    const queued = async () => (await it.runtime.list({ parent: taskId, states: ['queued'] })).tasks
+    for (const input of [1, 2, 3]) {
+      await it.advance(1_000)
+      const [child] = await queued()
+      expect(child).toMatchObject({ input })
+      await it.runtime.cancel(child?.taskId ?? '')
+    }
+    door.resolve()
+  })
+
   test('a call that leaves the line lets the next one wait: a branch that lost, a task that is canceled', async () => {
     const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
       await ctx.waitForSignal('go')

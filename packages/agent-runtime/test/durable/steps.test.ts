@@ -366,6 +366,11 @@ describe('execution: steps and time', () => {
     const door = gate()
     const task = defineTask({ type: 'kept', input: z.null() }, async (ctx) => {
       await ctx.step('call', { timeoutMs: 1_000 }, ({ signal }) => void kept.push(signal))
+      const failing = ctx.step('fail', { timeoutMs: 1_000 }, ({ signal }) => {
+        kept.push(signal)
+        throw new Error('refused')
+      })
+      await failing.catch(() => {})
       await door.promise
     })
     const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
@@ -373,7 +378,7 @@ describe('execution: steps and time', () => {
     await elapse(5_000)
     await runtime.cancel(taskId)
     await turns()
-    expect(kept[0]?.aborted).toBe(false)
+    expect(kept.map(({ aborted }) => aborted)).toEqual([false, false])
     door.resolve()
   })
 })
@@ -396,6 +401,7 @@ describe('execution: steps outside their handler', () => {
     await expect(late?.()).rejects.toMatchObject({ code: 'step_outside_handler' })
     expect(errors).toEqual(['step_outside_handler'])
     expect(await runtime.status(receipt.taskId)).toMatchObject({ steps: 0 })
+    expect((await runtime.stats()).staleWrites).toBe(0)
   })
 
   test('no rejection of the runtime ever counts as unhandled', async () => {

@@ -260,6 +260,24 @@ describe('execution: signals', () => {
     door.resolve()
   })
 
+  test('a signal that a pass waits for only after a longer sleep is heard of while steps run', async () => {
+    const [door, later] = [gate(), gate()]
+    const heard: unknown[] = []
+    const { runtime, elapse, taskId } = await begun((ctx) =>
+      Promise.all([
+        ctx.step('work', () => door.promise),
+        ctx.sleep('long', 60_000),
+        later.promise.then(() => ctx.waitForSignal('go')).then((value) => heard.push(value)),
+      ]),
+    )
+    await elapse(1_000)
+    await runtime.signal(taskId, 'go', 7)
+    later.resolve()
+    await elapse(250)
+    expect(heard).toEqual([7])
+    door.resolve()
+  })
+
   test('two waits on one name take one signal each, the earlier call first', async () => {
     const { runtime, elapse, receipt, taskId, state } = await begun((ctx) =>
       Promise.all([ctx.waitForSignal('a', { signal: 'go' }), ctx.waitForSignal('b', { signal: 'go' })]),
@@ -633,6 +651,41 @@ describe('execution: waits and the end of a pass', () => {
     expect(await runtime.status(taskId)).toMatchObject({ state: 'waiting', attempt: 2 })
     await elapse(9_000)
     expect(await runtime.status(taskId)).toMatchObject({ state: 'completed' })
+  })
+
+  test('a sleep that an earlier pass began is heard of in time while a step keeps the next pass alive', async () => {
+    const door = gate()
+    const heard: number[] = []
+    let passes = 0
+    const { block, elapse } = await begun(
+      (ctx) => {
+        passes += 1
+        const work = passes === 1 ? new Promise<never>(() => {}) : door.promise
+        return Promise.all([
+          ctx.sleep('nap', 40_000).then(() => heard.push(passes)),
+          ctx.step('work', () => work),
+        ])
+      },
+      { workers: { capacity: 2 } },
+    )
+    await block(31_000)
+    await elapse(0)
+    await elapse(9_000)
+    expect(heard).toEqual([2])
+    door.resolve()
+  })
+
+  test('a write that is refused for its data keeps no pass from its waits', async () => {
+    const refused: string[] = []
+    const told = (error: { code: string }) => void refused.push(error.code)
+    const { state } = await begun(async (ctx) => {
+      await ctx.checkpoint(() => {}).catch(told)
+      await ctx.emit(() => {}).catch(told)
+      await ctx.heartbeat({ progress: (() => {}) as never }).catch(told)
+      await ctx.sleep('nap', 60_000)
+    })
+    expect(refused).toHaveLength(3)
+    expect(await state()).toBe('waiting')
   })
 
   test('a handler that does not await its wait ends as usual; a later call is refused', async () => {

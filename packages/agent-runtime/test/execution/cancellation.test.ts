@@ -104,6 +104,30 @@ describe('execution: cancellation', () => {
     expect((await runtime.stats()).staleWrites).toBe(0)
   })
 
+  test('E01 a task that is canceled while the schema of its input is asked never begins', async () => {
+    const door = gate()
+    const ran: string[] = []
+    let isSubmitted = false
+    const asked = gate()
+    const input = z.string().refine(async () => {
+      if (!isSubmitted) return true
+      asked.resolve()
+      await door.promise
+      return true
+    })
+    const task = defineTask({ type: 'checked', input }, () => void ran.push('ran'))
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
+    const { taskId } = await runtime.submit(task, 'a', { delayMs: 1_000 })
+    isSubmitted = true
+    await elapse(1_000)
+    await asked.promise
+    await runtime.cancel(taskId)
+    door.resolve()
+    await turns()
+    expect(ran).toEqual([])
+    expect((await runtime.stats()).inFlight).toBe(0)
+  })
+
   test('E03 a handler that returned when its task was canceled elsewhere is cleaned up after: its value is dropped', async () => {
     const door = gate()
     const cleanedUp: string[] = []

@@ -206,6 +206,36 @@ describe('execution: preemption', () => {
     expect(events.map(({ type }) => type)).toContain('task.preempted')
   })
 
+  test('a handler that is canceled after it was asked to yield keeps its slot until it ends', async () => {
+    const [began, door, outside] = [gate(), gate(), gate()]
+    const long = defineTask({ type: 'long', input: z.null() }, async (ctx) => {
+      await ctx
+        .step('one', () => {
+          began.resolve()
+          return door.promise
+        })
+        .catch(() => {})
+      await outside.promise
+    })
+    const urgent = held('urgent')
+    const { runtime } = await virtualRuntime({
+      tasks: [long, urgent.task],
+      workers: { capacity: 1 },
+      config: { preemption: true },
+    })
+    const lower = await runtime.submit(long, null, { lane: 'batch' })
+    await began.promise
+    await runtime.submit(urgent.task, 'u', { lane: 'interactive' })
+    await turns()
+    await runtime.cancel(lower.taskId)
+    door.resolve()
+    await turns()
+    expect(urgent.started).toEqual([])
+    outside.resolve()
+    await until(() => urgent.started.length === 1)
+    expect((await runtime.stats()).staleWrites).toBe(0)
+  })
+
   test('a handler gets the yield by its signal only: no call of it settles, and its return value is dropped', async () => {
     const unhandled: unknown[] = []
     const onUnhandled = (reason: unknown) => unhandled.push(reason)
