@@ -519,6 +519,52 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/durable/room.test.ts', 'lets the first in line try again'],
   },
   {
+    name: '3.6 a handler that is canceled after it was asked to yield loses its slot before it ends',
+    file: `${runtime}execution/attempt.ts`,
+    edits: [
+      [
+        "    if (this.stopped !== undefined || this.handlerEnded) return\n    this.#release('yielded')",
+        "    this.#release('yielded')",
+      ],
+    ],
+    killedBy: [
+      'packages/agent-runtime/test/execution/scheduling.test.ts',
+      'canceled after it was asked to yield',
+    ],
+  },
+  {
+    name: '12.4 a signal that is waited for after a longer sleep is looked for when that ends',
+    file: `${runtime}durable/wait/waits.ts`,
+    edits: [
+      ['if (this.#look !== undefined && this.#look.at <= at) return', 'if (this.#look !== undefined) return'],
+    ],
+    killedBy: ['packages/agent-runtime/test/durable/waits.test.ts', 'only after a longer sleep'],
+  },
+  {
+    name: '12.3 a pass that stays looks too late for the end of a sleep that an earlier pass began',
+    file: `${runtime}durable/wait/waits.ts`,
+    edits: [['    if (open !== undefined) return open.dueAt\n', '']],
+    killedBy: ['packages/agent-runtime/test/durable/waits.test.ts', 'an earlier pass began'],
+  },
+  {
+    name: '5.5 a child that is called when the line for room is gone waits for ever',
+    file: `${runtime}durable/wait/room.ts`,
+    edits: [['      this.#isClosed = false\n', '']],
+    killedBy: ['packages/agent-runtime/test/durable/room.test.ts', 'when the line is gone'],
+  },
+  {
+    name: '12.4 a branch that went on with a step wins over one that the history had ended',
+    file: `${runtime}durable/step/step-run.ts`,
+    edits: [['    this.#scope.answered(LIVE)\n', '']],
+    killedBy: ['packages/agent-runtime/test/durable/branches.test.ts', 'a memo ended wins'],
+  },
+  {
+    name: '5.1 the time limit of a command that has ended runs on',
+    file: `${runtime}durable/exec/exec.ts`,
+    edits: [['    for (const end of this.#ends) end()\n', '']],
+    killedBy: ['packages/agent-runtime/test/durable/exec.test.ts', 'leaves no timer and no listener'],
+  },
+  {
     name: '7.7 what a try says is heard that has run out of time',
     file: `${runtime}durable/step/step-moves.ts`,
     edits: [["!('tried' in news && news.tried !== tried)", 'tried >= 0']],

@@ -58,6 +58,7 @@ describe('rate limits', () => {
     expect(asked()).toBe(2)
     await elapse(20_100)
     expect(await runtime.result(receipt)).toBe('answer 3')
+    expect(runtime.pool.stats()).toMatchObject({ totalCompleted: 1, totalFailed: 0 })
     expect(attempts).toEqual([1, 1, 1])
     expect(prepared).toBe(1)
   })

@@ -679,9 +679,9 @@ describe('execution: waits and the end of a pass', () => {
     const refused: string[] = []
     const told = (error: { code: string }) => void refused.push(error.code)
     const { state } = await begun(async (ctx) => {
-      await ctx.checkpoint(() => {}).catch(told)
-      await ctx.emit(() => {}).catch(told)
-      await ctx.heartbeat({ progress: (() => {}) as never }).catch(told)
+      await ctx.checkpoint((() => {}) as never).catch(told)
+      await ctx.emit((() => {}) as never).catch(told)
+      await ctx.heartbeat({ progress: () => {} }).catch(told)
       await ctx.sleep('nap', 60_000)
     })
     expect(refused).toHaveLength(3)

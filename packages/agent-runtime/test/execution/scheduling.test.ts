@@ -168,6 +168,36 @@ describe('execution: scheduling', () => {
     const random = new SeededRandom('slow')
     expect(await run(() => random.int(40))).toEqual(first)
   })
+
+  test('a handler that is canceled before its task could be parked keeps its slot until it ends', async () => {
+    const [door, outside] = [gate(), gate()]
+    let passes = 0
+    const changed = defineTask({ type: 'changed', input: z.null() }, async (ctx) => {
+      passes += 1
+      const work = passes === 1 ? new Promise<never>(() => {}) : door.promise
+      const slow = ctx.step('slow', () => work)
+      void ctx.step('fast', { input: passes }, () => 1)
+      await slow.catch(() => outside.promise)
+    })
+    const other = held('other')
+    const { runtime, block, elapse } = await virtualRuntime({
+      tasks: [changed, other.task],
+      workers: { capacity: 2 },
+    })
+    const { taskId } = await runtime.submit(changed, null)
+    await turns()
+    // Its lease is lost. The second pass gives a step another input while a step of it runs.
+    await block(31_000)
+    await elapse(0)
+    expect(passes).toBe(2)
+    await runtime.submit(other.task, 'o')
+    await runtime.cancel(taskId)
+    door.resolve()
+    await turns()
+    expect(other.started).toEqual([])
+    outside.resolve()
+    await until(() => other.started.length === 1)
+  })
 })
 
 describe('execution: preemption', () => {
