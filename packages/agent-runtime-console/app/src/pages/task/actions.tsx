@@ -20,6 +20,8 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
     await navigate({ to: '/tasks/$taskId', params: { taskId: other } })
   }
   if (!mayOperate) return null
+  // Its log belongs to it: it is submitted again instead.
+  const isPipeline = steps.some(({ key }) => key === '$ku0/pipeline')
   return (
     <>
       {isParked ? <Resume taskId={taskId} /> : null}
@@ -29,7 +31,7 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
         </Link>
       ) : null}
       {isOpen ? <SignalButton details={details} /> : null}
-      {state === 'failed' || state === 'canceled' || isParked ? (
+      {!isPipeline && (state === 'failed' || state === 'canceled' || isParked) ? (
         <Confirmed
           label="Retry"
           title="Submit this task again?"
@@ -44,10 +46,14 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
               : 'The task was submitted again: this is the new one'
           }}
         >
-          <p>It becomes a new task, which keeps the {steps.length} completed steps and goes on after them.</p>
+          <p>
+            {steps.length === 0
+              ? 'It becomes a new task, which begins anew: no step was completed.'
+              : `It becomes a new task, which keeps ${steps.length === 1 ? 'the completed step' : `the ${steps.length} completed steps`} and goes on from there.`}
+          </p>
         </Confirmed>
       ) : null}
-      {steps.length > 0 ? <ForkButton details={details} onFork={open} /> : null}
+      {steps.length > 0 && !isPipeline ? <ForkButton details={details} onFork={open} /> : null}
       <Verify taskId={taskId} />
       {isOpen ? (
         <Confirmed
