@@ -334,7 +334,7 @@ export function approvals({ rule, timed, expect }: Suite): void {
       await scene.worker(`for ${type}`, 1, [type])
       return scene.claim()
     }
-    const parent = await scene.running({ type: 'parent' })
+    const parent = await scene.running({ type: 'parent', taskId: 'given' })
     const child = await spawn(parent, 'child')
     const grandchild = await spawn(child, 'grandchild')
     const stranger = await scene.running({ type: 'stranger' })
@@ -349,6 +349,8 @@ export function approvals({ rule, timed, expect }: Suite): void {
       return { keys: page.approvals.map(({ key }) => key), ...(page.cursor && { after: page.cursor }) }
     }
     expect(await list({})).toEqual({ keys: ['parent'] })
+    const [first] = (await scene.read({ kind: 'approvals', limit: 1, taskId: 'given' })).approvals
+    expect(first?.taskId).toBe('given')
     expect(await list({ children: true })).toEqual({ keys: ['parent', 'child', 'grandchild'] })
     const { after = 0 } = await list({ children: true, limit: 2 })
     expect(await list({ children: true, limit: 2, after })).toEqual({ keys: ['grandchild'] })
