@@ -13,6 +13,7 @@ import {
   unreadCounts,
 } from '../../src/pipeline/log.ts'
 import { keyHash, type LogRange, stageKey, type StageTerms } from '../../src/pipeline/pipeline.ts'
+import { logOf, type StoredLog, storedLog } from '../../src/pipeline/stored.ts'
 import { slotShortage } from '../../src/pipeline/slots.ts'
 import { SeededRandom } from '../../src/testing/index.ts'
 
@@ -259,6 +260,41 @@ describe('13.2 the partitions of a stage', () => {
       [[2, 1]],
     ])
     expect(taken(it, 'end', ['x'], 9).ranges).toEqual([[1, 7]])
+  })
+
+  test('are stored in a few numbers where their events come in turn, and any log comes back as it was', () => {
+    const terms = {
+      stages: [
+        stage('a', [], ['x', 'y']),
+        { ...stage('b', ['x', 'y'], []), partitions: 3 },
+        stage('c', ['x'], []),
+      ],
+      maxUnread: 10_000,
+    }
+    let log = emptyLog(terms)
+    const grow = (type: string, it: Parameters<typeof published>[2]) => {
+      log = published({ terms, log }, type, it)
+    }
+    for (let call = 0; call < 9; call += 1) grow('x', { count: 300 })
+    const { parts } = storedLog(log)
+    expect(parts.map(({ unread }) => unread?.['x'])).toEqual([
+      undefined,
+      [[1, 900, 3]],
+      [[2, 900, 3]],
+      [[3, 900, 3]],
+      undefined,
+    ])
+    const random = new SeededRandom('stored')
+    for (let call = 0; call < 300; call += 1) {
+      const count = 1 + Math.floor(random.next() * 9)
+      const keyHashes = Array.from({ length: count }, () =>
+        random.next() < 0.5 ? null : Math.floor(random.next() * 1_024),
+      )
+      grow(random.next() < 0.5 ? 'x' : 'y', { count, keyHashes })
+      const delivery = deliveryFor({ terms, log }, 1 + (call % 4), ['x'], 1 + Math.floor(random.next() * 40))
+      if (delivery.as === 'events') ({ log } = delivery)
+      expect(logOf(JSON.parse(JSON.stringify(storedLog(log))) as StoredLog)).toEqual(log)
+    }
   })
 
   test('know a key by the same hash for ever, on any machine', () => {

@@ -1,5 +1,5 @@
 import { canonical } from '@ku0/agent-runtime-core'
-import { workerFlags, type WorkingSet } from '@ku0/agent-runtime-core/transition'
+import { storedLog, workerFlags, type WorkingSet } from '@ku0/agent-runtime-core/transition'
 import { clientsOf, leasesOf, streamsOf, tasksOf } from './apply-tasks.ts'
 import { childrenOf, signalsOf, waitsOf } from './apply-waits.ts'
 import { evaluationsOf, ledgerOf, workOf } from './apply-work.ts'
@@ -45,7 +45,7 @@ export function statementsOf(ws: WorkingSet, commit: number): readonly Statement
       Array.from(ws.pipelines.changed.values(), ({ task, terms, log }) => [
         task,
         canonical(terms),
-        canonical(log),
+        canonical(storedLog(log)),
       ]),
     ),
     ...waitsOf(ws),

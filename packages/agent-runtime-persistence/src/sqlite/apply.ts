@@ -10,7 +10,7 @@ import type {
   WaitRow,
   WorkingSet,
 } from '@ku0/agent-runtime-core/transition'
-import { workerFlags } from '@ku0/agent-runtime-core/transition'
+import { storedLog, workerFlags } from '@ku0/agent-runtime-core/transition'
 import {
   canonical,
   childPolicies,
@@ -183,7 +183,7 @@ export function prepareApply(db: Statements) {
     for (const [name, row] of ws.schedules.changed) writeSchedule(name, row)
     for (const row of ws.budgets.changed.values()) writeBudget(row)
     for (const { task, terms, log } of ws.pipelines.changed.values())
-      putPipeline.run(task, canonical(terms), canonical(log))
+      putPipeline.run(task, canonical(terms), canonical(storedLog(log)))
     for (const [task, rows] of ws.waits.changed) writeWaits(ws.base, task, rows)
     for (const [task, rows] of ws.signals.changed) writeSignals(ws.base, task, rows)
     for (const row of ws.childRows.changed.values()) writeChild(row)

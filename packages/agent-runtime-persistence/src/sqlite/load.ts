@@ -38,6 +38,8 @@ import {
   type VerdictsRow,
   type WaitRow,
   type WorkerRow,
+  type StoredLog,
+  logOf,
   readWorkerFlags,
 } from '@ku0/agent-runtime-core/transition'
 import { costIn } from './cost-in.ts'
@@ -439,7 +441,7 @@ function pipelineOf([task, terms, log]: RowOf<'pipeline'>): PipelineRow {
   return {
     task,
     terms: storedObject(terms, 'pipeline.terms') as unknown as PipelineRow['terms'],
-    log: storedObject(log, 'pipeline.log') as unknown as PipelineRow['log'],
+    log: logOf(storedObject(log, 'pipeline.log') as unknown as StoredLog),
   }
 }
 

@@ -1,6 +1,6 @@
 import { accessScopes, budgetFields, storeSettings } from '@ku0/agent-runtime-core'
 import { ExecutionConfig, ProfileTerms, SwarmTerms } from '@ku0/agent-runtime-core/schemas'
-import { type PipelineRow, type UsageRow } from '@ku0/agent-runtime-core/transition'
+import type { StoredLog, UsageRow } from '@ku0/agent-runtime-core/transition'
 import { z } from 'zod'
 import { budgetSum, pipelineTerms, scheduleDefinition, type Shape } from '../../checked/port-schema.ts'
 import type { Db } from '../../sqlite/open.ts'
@@ -34,7 +34,7 @@ const usageData = z.object({
 } satisfies Shape<Omit<UsageRow, 'task' | 'route' | 'swarm' | 'agent' | 'lease'>>)
 
 const counts = z.record(z.string(), amount)
-const ranges = z.array(z.tuple([amount, amount]))
+const ranges = z.array(z.union([z.tuple([amount, amount]), z.tuple([amount, amount, amount])]))
 const pipelineLog = z.object({
   seq: amount,
   published: counts,
@@ -49,7 +49,7 @@ const pipelineLog = z.object({
     }),
   ),
   unread: z.record(z.string(), z.object({ before: amount, ranges })),
-} satisfies Shape<PipelineRow['log']>)
+} satisfies Shape<StoredLog>)
 
 const use = z.object({ tokens: amount, money: amount, cost: amount, steps: amount })
 
