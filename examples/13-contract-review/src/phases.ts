@@ -1,21 +1,18 @@
 // The three phases. Each ends with a question to a reviewer, and each category of failure has its own answer.
-import { defineTask, type RecoverySetting } from '@ku0/agent-runtime'
+import { defineDomain, defineTask } from '@ku0/agent-runtime'
 import { z } from 'zod'
 import { clausesOf, coverageIn, dutiesIn } from './reader.ts'
 import { type Coverage, requirements } from './requirements.ts'
 
-/** The answers of legal work: the first two are the usual ones. */
-const recovery: RecoverySetting = {
-  invalid_output: 'retry_with_backoff',
-  human_rejection: 'retry_with_feedback',
-  timeout: 'fallback_agent',
-  crash: 'human_escalation',
-  fallbackModels: ['fast'],
-}
+/** The answers of legal work to a timeout and a crash; the others are the usual ones. */
+const legal = defineDomain({
+  name: 'legal',
+  recovery: { timeout: 'fallback_agent', crash: 'human_escalation', fallbackModels: ['fast'] },
+})
 const terms = {
   model: 'thorough',
   oversight: 'supervised',
-  recovery,
+  domain: legal,
   retry: { attempts: 5, backoff: { initialMs: 10 } },
 } as const
 
