@@ -223,16 +223,21 @@ export interface Scene {
   readonly close: () => Promise<void>
 }
 
-/** Opens one, in memory unless it is given a store. `queue`: how many tasks may be queued; `capacity`: how many run at once. */
+/**
+ * Opens one, in memory unless it is given a store. `queue`: how many tasks may be queued; `capacity`: how many run at once; `ledger`: clients pay for
+ * their tasks, which wait for credits.
+ */
 export async function open({
   queue,
   store,
   capacity = 4,
+  ledger,
   ...options
 }: Partial<ServeOptions> & {
   readonly queue?: number
   readonly store?: string
   readonly capacity?: number
+  readonly ledger?: true
 } = {}): Promise<Scene> {
   const runtime = await createRuntime({
     store: store ?? 'sqlite::memory:',
@@ -243,6 +248,7 @@ export async function open({
     config: {
       maxInFlightPerWorker: capacity,
       ...(queue === undefined ? {} : { queueDepthLimit: queue, batchBackpressureThreshold: queue }),
+      ...(ledger === undefined ? {} : { shares: { ledger, outOfCredits: 'park', startCredits: 0 } }),
     },
   })
   const server = await serve(runtime, { port: 0, console: await consoleAssets(), ...options })

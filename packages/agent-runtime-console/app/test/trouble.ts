@@ -162,6 +162,30 @@ export function testTrouble(browser: () => Browser): void {
     await scene.close()
   })
 
+  test('the queue names the clients that have too few credits, and leads to their tasks', async () => {
+    const scene = await open({ ledger: true })
+    const { credits } = scene.runtime
+    await credits.purchase('ada', 2)
+    await credits.purchase('bob', 9)
+    await scene.runtime.submit('greet', 'Ada', { client: 'ada', cost: 5, taskId: 'unpaid' })
+    await scene.runtime.submit('greet', 'Bob', { client: 'bob', cost: 5 })
+    const { page } = await openPage(browser(), scene.url)
+    await page.goto(`${scene.url}/queue`)
+    const table = page.getByRole('table', { name: 'Clients without enough credits' })
+    const row = table.getByRole('row', { name: /ada/ })
+    await row.waitFor()
+    expect((await row.innerText()).split(/\s+/)).toEqual(['ada', '1', '2', '5', '3'])
+    expect(await table.getByRole('row').count()).toBe(2)
+    expect(await violationsOn(page)).toEqual([])
+    await row.getByRole('link').click()
+    await page
+      .getByRole('link', { name: /unpaid/ })
+      .first()
+      .waitFor()
+    await page.context().close()
+    await scene.close()
+  })
+
   test('a page comes back by itself when the server does', async () => {
     const first = await open()
     const { port } = first.server

@@ -1,4 +1,4 @@
-import type { Lane, QueuePause } from '@ku0/agent-runtime-core'
+import type { Lane, QueuePause, WaitCount } from '@ku0/agent-runtime-core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useMayOperate } from '../server/info.ts'
@@ -9,7 +9,7 @@ import { Asked } from '../ui/asked.tsx'
 import { Copy, curl } from '../ui/copy.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { count, duration } from '../ui/format.ts'
+import { amount, count, duration } from '../ui/format.ts'
 import { When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
@@ -75,6 +75,7 @@ export function QueuePage() {
                   },
                 ]}
               />
+              <WithoutCredits clients={reasons.flatMap(({ clients = [] }) => clients)} />
             </>
           )
         }
@@ -83,11 +84,41 @@ export function QueuePage() {
   )
 }
 
+/** The clients whose tasks wait for credits, and how many are missing. */
+function WithoutCredits({ clients }: Required<Pick<WaitCount, 'clients'>>) {
+  if (clients.length === 0) return null
+  return (
+    <>
+      <h2>Clients without enough credits</h2>
+      <Table
+        caption="Clients without enough credits"
+        rows={clients}
+        keyOf={({ client }) => client}
+        columns={[
+          {
+            name: 'Client',
+            show: ({ client }) => (
+              <Link to="/tasks" search={{ client, states: 'queued' }} data-row>
+                {client}
+              </Link>
+            ),
+          },
+          { name: 'Tasks', show: ({ count: many }) => count(many), isNumber: true },
+          { name: 'It has', show: ({ credits }) => amount(credits), isNumber: true },
+          { name: 'The next task needs', show: ({ asked }) => amount(asked), isNumber: true },
+          { name: 'Missing', show: ({ missing }) => amount(missing), isNumber: true },
+        ]}
+      />
+    </>
+  )
+}
+
 const sentences: Readonly<Record<string, string>> = {
   delay: 'their time: they were submitted for later',
   slot: 'a free slot, and nothing else',
   worker: 'a worker that runs their type: none is alive',
   paused: 'the end of a pause of their type or lane',
+  credits: 'credits: their clients have too few for them',
   suspect: 'another task that crashed workers to run first, alone',
   approval: 'a verdict',
   signal: 'a signal',
