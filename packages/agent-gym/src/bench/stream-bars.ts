@@ -1,10 +1,11 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRuntime, definePipeline, defineTask } from '@ku0/agent-runtime'
 import { z } from 'zod'
 import { medianOf } from '../measure/statistics.ts'
-import { passLine, runtimeFor, stream } from './pass-line.ts'
 
 /** The promises of a pipeline that a machine can keep or not. Source: `docs/pipelines.md`, How fast it is. */
 export const streamBars = {
@@ -19,7 +20,7 @@ export const streamBars = {
 /** What was measured. */
 export interface StreamFigures {
   readonly perSec: number
-  /** The most memory that the process had, in MB: with a fifth of the events, and with all. */
+  /** The most memory that a process had, in MB: one with a fifth of the events, and one with all. */
   readonly fifthMb: number
   readonly allMb: number
   /** Medians from the call of `publish` to the event in the handler: of a stage that holds its slot, and of one that waits without. */
@@ -36,9 +37,8 @@ export async function measureStreams(
   const folder = mkdtempSync(join(tmpdir(), `gym-streams-${process.pid}-`))
   try {
     signal.throwIfAborted()
-    const fifth = await streamed(join(folder, 'fifth.db'), Math.ceil(events / 5))
-    signal.throwIfAborted()
-    const all = await streamed(join(folder, 'all.db'), events)
+    const fifth = await streamed(join(folder, 'fifth.db'), Math.ceil(events / 5), signal)
+    const all = await streamed(join(folder, 'all.db'), events, signal)
     const readyMs = await firstEvents(join(folder, 'ready.db'), rounds, 20, signal)
     const waitingMs = await firstEvents(join(folder, 'waiting.db'), rounds, 300, signal)
     return { perSec: all.perSec, fifthMb: fifth.mb, allMb: all.mb, readyMs, waitingMs }
@@ -47,19 +47,20 @@ export async function measureStreams(
   }
 }
 
-async function streamed(file: string, events: number): Promise<{ perSec: number; mb: number }> {
-  const pipeline = passLine(1)
-  await using runtime = await runtimeFor(pipeline, file)
-  let most = 0
-  const look = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 20)
-  const began = performance.now()
-  try {
-    await stream(runtime, pipeline, events)
-  } finally {
-    clearInterval(look)
-  }
-  const perSec = (events * 1_000) / (performance.now() - began)
-  return { perSec, mb: Math.max(most, process.memoryUsage.rss()) / 1_048_576 }
+/** In a process of its own: the heap of one that has streamed before has room for garbage already. */
+async function streamed(
+  file: string,
+  events: number,
+  signal: AbortSignal,
+): Promise<{ readonly perSec: number; readonly mb: number }> {
+  const child = fork(join(import.meta.dirname, 'streamed.ts'), [file, String(events)], { signal })
+  let figures: { readonly perSec: number; readonly mb: number } | undefined
+  child.once('message', (message) => {
+    figures = message as typeof figures
+  })
+  await Promise.all([once(child, 'disconnect', { signal }), once(child, 'exit', { signal })])
+  if (figures === undefined) throw new Error(`streamed.ts has ended with ${child.exitCode}`)
+  return figures
 }
 
 /** `afterMs`: the stage before publishes so long after its start. A stage holds its slot for 50 ms. */
