@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'D02 who waits long for the lock of a file has no better chance than who is new',
     file: `${persistence}sqlite/lock-pace.ts`,
-    edits: [['(this.usualMs - waitedMs) / 4', 'this.usualMs / 400']],
+    edits: [[' * Math.exp(-6 * late)', '']],
     killedBy: [
       'packages/agent-runtime-persistence/test/processes/lock-pace.test.ts',
       'none waits for four rounds',
