@@ -36,12 +36,17 @@ export class Reader {
   private readonly asking = new Asking()
   private readonly answer
   private counts: LocalCounts = { staleWrites: 0, commits: 0, repeatedFlushes: 0 }
+  private readonly now: () => Instant
+  /** Of one state: a question that names the time would be another one whenever the reading is run again, and never be answered. */
+  private at: Instant
   private session: Promise<Session> | undefined
   private waiting: Asked[] = []
   private running: Promise<void> | undefined
 
   constructor({ connections, ids, hashes, config, now }: ReaderParts) {
     this.connections = connections
+    this.now = now
+    this.at = now()
     const { asking } = this
     const names = asking.prepare<[number], string>('SELECT process_id FROM process WHERE id = ?').pluck()
     this.answer = prepareReads({
@@ -50,7 +55,7 @@ export class Reader {
       get config() {
         return config()
       },
-      now,
+      now: () => this.at,
       processId: (process) => names.get(process),
       local: () => this.counts,
     })
@@ -81,8 +86,11 @@ export class Reader {
 
   /** A connection that is lost meanwhile is replaced once. */
   private async tell(together: readonly Asked[]): Promise<void> {
-    const ask = async () =>
-      this.inOneState(await this.connected(), this.asking, () => this.answerAll(together))
+    const ask = async () => {
+      const session = await this.connected()
+      this.at = this.now()
+      await this.inOneState(session, this.asking, () => this.answerAll(together))
+    }
     try {
       await ask()
     } catch (error) {
