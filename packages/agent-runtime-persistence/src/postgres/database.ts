@@ -155,6 +155,7 @@ export class PostgresDatabase implements Database {
         acceptLoss,
         existing,
         states,
+        meet: () => presence.meet(),
         show: (process) => presence.show(process),
       })
       return new PostgresDatabase(options, { opened, clock, presence })

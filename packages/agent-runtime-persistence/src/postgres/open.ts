@@ -57,6 +57,8 @@ export interface Opening {
   /** The settings of the store that this process states. */
   readonly states: string | undefined
   readonly at: (serverMs: number) => number
+  /** Connects to the server once more, so that nobody waits for that while this process holds the locks. */
+  readonly meet: () => Promise<void>
   /** Runs before anybody else sees the row of this process. */
   readonly show: (process: number) => Promise<void>
 }
@@ -76,6 +78,7 @@ export async function openTables(connections: Connections, opening: Opening): Pr
   let session: Session | undefined
   try {
     session = await connections.open('commit')
+    await opening.meet()
     return await enter(session, connections, opening)
   } catch (error) {
     session?.drop()
@@ -111,14 +114,15 @@ export async function openTables(connections: Connections, opening: Opening): Pr
     if (existing) await assertMade(on, connections.place)
     else await migrate(on, connections.place)
     const { rows } = await on.query(lockHeadText)
-    await on.run(`SET LOCAL lock_timeout TO ${lockMs}`)
     const [stored, before, commit, hash, untold] = (rows[0] ?? []) as HeadRow
-    await on.query("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId])
-    const storeId = (await on.query("SELECT value FROM meta WHERE key = 'store_id'")).rows[0]?.[0] as string
-    const now = at(
-      (await on.query('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision'))
-        .rows[0]?.[0] as number,
-    )
+    const [, , named, told] = await on.batch([
+      statement(`SET LOCAL lock_timeout TO ${lockMs}`),
+      statement("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId]),
+      { text: "SELECT value FROM meta WHERE key = 'store_id'", values: [] },
+      { text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision', values: [] },
+    ])
+    const storeId = named?.rows[0]?.[0] as string
+    const now = at(told?.rows[0]?.[0] as number)
     const loss = await acceptLosses(on, location, { accepts: acceptLoss, at: now })
     const { processId, host, bootId, pid } = identity
     const stated = states === undefined ? undefined : await state(on, states, now)

@@ -4,6 +4,7 @@ import type { Found, Statement } from './batch.ts'
 import type { Connections } from './connections.ts'
 import { parameter } from './parameters.ts'
 import type { Session } from './session.ts'
+import { statement } from './write.ts'
 
 interface PresenceParts {
   readonly ttlMs: number
@@ -28,6 +29,8 @@ export class Presence {
   /** The row of the processes on this one's lines, which is no other process; 0 where there are none. */
   remote = 0
   private session: Session | undefined
+  /** A connection that waits for {@link show}. */
+  private ahead: Session | undefined
   private isClosed = false
   private careAt = 0
   /** Another process was heard of since the last look. */
@@ -79,11 +82,17 @@ export class Presence {
     return `SELECT pg_notify('${this.channel}', $1::text)`
   }
 
+  /** Connects ahead of {@link show}. */
+  async meet(): Promise<void> {
+    if (this.notifies) this.ahead = await this.connections.open('listen')
+  }
+
   /** Takes this process's lock, and listens. It does so before others see the row of the process: one without a lock is taken for dead. */
   async show(process: number): Promise<void> {
     this.process = process
     if (!this.notifies) return
-    const session = await this.connections.open('listen')
+    const session = this.ahead ?? (await this.connections.open('listen'))
+    this.ahead = undefined
     const own = String(process)
     session.client.on('notification', ({ payload }) => {
       if (payload === own) return
@@ -101,11 +110,11 @@ export class Presence {
       void this.showAgain()
     })
     try {
-      await session.query(`SELECT pg_advisory_lock(${keyOf(this.connections.place.schema)}, $1::integer)`, [
-        process,
+      await session.batch([
+        statement(`SELECT pg_advisory_lock(${keyOf(this.connections.place.schema)}, $1::integer)`, [process]),
+        statement(`LISTEN ${this.channel}`),
+        statement(this.notifyText, [hasCome]),
       ])
-      await session.run(`LISTEN ${this.channel}`)
-      await session.query(this.notifyText, [hasCome])
     } catch (error) {
       session.drop()
       throw error
@@ -169,6 +178,7 @@ export class Presence {
 
   async close(): Promise<void> {
     this.isClosed = true
+    this.ahead?.drop()
     await this.session?.end()
   }
 }
