@@ -44,6 +44,14 @@ describe('encode', () => {
     expect(decode(expected)).toStrictEqual(value)
   })
 
+  test('gives objects back with their keys sorted', () => {
+    const back = decode(text({ b: 1, a: { d: 2, c: 3 } })) as { readonly a: object }
+    expect([Object.keys(back), Object.keys(back.a)]).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ])
+  })
+
   test('gives one text whatever the order of keys', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {

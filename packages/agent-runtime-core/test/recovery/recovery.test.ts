@@ -140,6 +140,25 @@ describe('recovery by category', () => {
     })
   })
 
+  test.each([
+    ['timeout', 'timeout'],
+    ['ETIMEDOUT', 'timeout'],
+    ['budget_exceeded', 'resource_exhaustion'],
+    ['limit_exceeded', 'resource_exhaustion'],
+    ['memory_exceeded', 'resource_exhaustion'],
+    ['payload_too_large', 'resource_exhaustion'],
+    ['rate_limited', 'resource_exhaustion'],
+    ['invalid_output', 'invalid_output'],
+    ['not_approved', 'human_rejection'],
+    ['crashed', 'crash'],
+    ['poisoned', 'crash'],
+    ['lease_lost', 'crash'],
+    ['escalated', 'crash'],
+    ['ENOENT', 'crash'],
+  ])('14.3 the code %s is of the category %s', (code, category) => {
+    expect(categoriesOf(Object.assign(new Error(code), { code }))).toEqual([category])
+  })
+
   test('14.3 an error has the categories of all its parts, and is a crash without any', () => {
     const coded = (code: string, cause?: unknown) => Object.assign(new Error(code), { code, cause })
     expect(categoriesOf(new Error('no'))).toEqual(['crash'])
