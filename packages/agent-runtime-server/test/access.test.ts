@@ -92,6 +92,7 @@ describe('with tokens', () => {
       token('late', ['admin'], { expiresAt: new Date(0) }),
       token('acme', ['read', 'submit', 'operate'], { client: 'acme' }),
       token('speaker', ['read', 'submit'], { types: ['speak'] }),
+      token('watcher', ['read', 'operate'], { types: ['watch-over'] }),
     ],
   })
   const call = callerOf(server, { host: 'tasks.example.com' })
@@ -179,6 +180,31 @@ describe('with tokens', () => {
     ])
     const { json } = await call('GET', '/api/v1/tasks', undefined, as('speaker'))
     expect(new Set(json.tasks.map(({ type }: { type: string }) => type))).toEqual(new Set(['speak']))
+  })
+
+  test('a token of some task types starts no child of another type', async () => {
+    const { taskId } = (await runtime.submit('watch-over', null)) as { readonly taskId: string }
+    for await (const { type } of runtime.events(taskId)) if (type === 'task.waiting') break
+    const path = `/api/v1/tasks/${taskId}/supervised`
+    const before = await runtime.supervisors.which(taskId)
+    const started = await call('POST', path, { id: 'more', task: 'speak', input: 1 }, as('watcher'))
+    expect([started.status, started.json.detail]).toEqual([
+      403,
+      'body.task: the token is bound to the task types watch-over',
+    ])
+    await runtime.supervisors.stop(taskId, 'first')
+    const again = await call('POST', `${path}/first/restart`, undefined, as('watcher'))
+    expect([again.status, again.json.detail]).toEqual([
+      403,
+      'path.child: the token is bound to the task types watch-over',
+    ])
+    expect((await call('POST', `${path}/nobody/restart`, undefined, as('watcher'))).status).toBe(404)
+    const after = await runtime.supervisors.which(taskId)
+    expect(after.children.map((child) => child.taskId)).toEqual(before.children.map((child) => child.taskId))
+    expect(
+      (await call('POST', path, { id: 'more', task: 'watch-over', input: 1 }, as('watcher'))).status,
+    ).toBe(201)
+    await runtime.cancel(taskId)
   })
 })
 

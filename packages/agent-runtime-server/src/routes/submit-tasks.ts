@@ -73,11 +73,7 @@ export const submitTasks = endpoint({
 /** A submission as its caller may make it. */
 function submissionFor(caller: Caller, given: Submission, place: string, keyHeader?: string | null) {
   const { task, input, options: { dueAt, ...options } = {} } = given
-  if (caller.types?.has(task) === false)
-    throw refusal(
-      'forbidden',
-      `${place}.task: the token is bound to the task types ${[...caller.types].join(', ')}`,
-    )
+  assertType(caller, task, `${place}.task`)
   const key = keyOf(options.idempotencyKey, keyHeader ?? undefined, place)
   return {
     task,
@@ -92,6 +88,12 @@ function submissionFor(caller: Caller, given: Submission, place: string, keyHead
       ...(caller.client === undefined ? {} : { client: caller.client }),
     } satisfies SubmitOptions,
   }
+}
+
+/** Throws where a caller may not start a task of a type. */
+export function assertType({ types }: Caller, type: string, place: string): void {
+  if (types?.has(type) === false)
+    throw refusal('forbidden', `${place}: the token is bound to the task types ${[...types].join(', ')}`)
 }
 
 function keyOf(option: string | undefined, header: string | undefined, place: string): string | undefined {

@@ -14,6 +14,7 @@ import { BudgetOptionsSchema } from '../wire/records.ts'
 import { Moment, Value } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
 import { endpoint } from './endpoint.ts'
+import { assertType } from './submit-tasks.ts'
 
 const name = z.string().min(1).max(255)
 const ChildPath = z.strictObject({ taskId: TaskPath.shape.taskId, child: name })
@@ -138,7 +139,8 @@ export const startSupervised = endpoint({
   }),
   answers: { 201: { description: 'The task of the child', schema: Started } },
   problems: [404, 409, 413, 422],
-  async run({ serving, params: { taskId }, body: { id, task, input, options } }) {
+  async run({ serving, caller, params: { taskId }, body: { id, task, input, options } }) {
+    assertType(caller, task, 'body.task')
     const value = valueFromJson(input, 'body.input')
     const given = options as SupervisedOptions | undefined
     return answer(serving, await serving.runtime.supervisors.start(taskId, id, task, value, given), 201)
@@ -174,6 +176,12 @@ export const restartSupervised = endpoint({
   params: ChildPath,
   answers: { 201: { description: 'The new task', schema: Started } },
   problems: [404, 409],
-  run: async ({ serving, params: { taskId, child } }) =>
-    answer(serving, await serving.runtime.supervisors.restart(taskId, child), 201),
+  async run({ serving, caller, params: { taskId, child } }) {
+    const { supervisors } = serving.runtime
+    if (caller.types !== undefined) {
+      const before = (await supervisors.which(taskId)).children.find(({ id }) => id === child)
+      if (before !== undefined) assertType(caller, before.type, 'path.child')
+    }
+    return answer(serving, await supervisors.restart(taskId, child), 201)
+  },
 })
