@@ -182,3 +182,21 @@ test('a port that is taken refuses the command before a store is made', async ()
   expect(said.err).toContain(`127.0.0.1, port ${port}, cannot be listened on: `)
   expect(existsSync(join(folder, 'it.db'))).toBe(false)
 })
+
+test('a payload that the configuration allows is no too large body, and a limit that does not exist is named', async () => {
+  const folder = scratchFolder()
+  const file = join(folder, 'agent-runtime.config.ts')
+  const configure = (config: object) => writeFileSync(file, `export default ${JSON.stringify(config)}`)
+  const args = ['--config', file, '--store', join(folder, 'it.db')]
+  configure({ config: { maxPayloadBytes: 2_000_000 }, serve: { limits: { maxUrlBytes: 100 } } })
+  const server = await serving('serve', ...args)
+  const submitted = (bytes: number) =>
+    server.ask('/tasks', { task: 'greet', input: { name: 'a'.repeat(bytes) } })
+  expect((await submitted(1_900_000)).status).toBe(201)
+  expect((await submitted(2_010_000)).status).toBe(413)
+  expect((await server.ask(`/tasks?type=${'a'.repeat(100)}`)).status).toBe(414)
+  configure({ serve: { limits: { maxBodyByte: 5 } } })
+  const wrong = await runIn({ folder }, 'serve', ...args, '--port', '0')
+  expect(wrong.code).toBe(2)
+  expect(wrong.err).toContain('maxBodyBytes')
+})

@@ -117,13 +117,14 @@ async function listen(
     readonly store: ExecutionStore
   },
 ): Promise<ListeningServer> {
-  const { host, hosts, port, redact } = settings.serve
+  const { host, hosts, port, redact, limits } = settings.serve
   const report = (error: unknown) =>
     say(call, { type: 'error', message: textOf(error) }, `error: ${textOf(error)}`)
   const options: ServeOptions = {
     host,
     hosts,
     redact,
+    limits: { ...roomFor(settings.config?.maxPayloadBytes), ...limits },
     readOnly,
     remoteWorkers: store,
     tokens: 'store',
@@ -138,6 +139,13 @@ async function listen(
     if (code === 'EADDRINUSE' && port === undefined) return await serve(runtime, { ...options, port: 0 })
     throw told(error, settings)
   }
+}
+
+/** Bodies large enough for a payload of this size: the runtime has the last word on it. */
+function roomFor(maxPayloadBytes: number | undefined): ServeOptions['limits'] {
+  return maxPayloadBytes === undefined || maxPayloadBytes <= 1_048_576
+    ? {}
+    : { maxBodyBytes: maxPayloadBytes + 65_536 }
 }
 
 /** The most that `--capacity` takes. */

@@ -1,5 +1,6 @@
 import type { WatchdogSettings } from '@ku0/agent-runtime'
 import type { ExecutionConfigInput, Lane } from '@ku0/agent-runtime-core'
+import type { ServerLimits } from '@ku0/agent-runtime-server'
 import type { JobTarget } from '../jobs/job-target.ts'
 
 /** The settings of `agent-runtime.config.ts`. Source: `docs/cli.md`. */
@@ -42,6 +43,8 @@ export interface CliConfig {
         readonly hosts?: readonly string[] | undefined
         /** Paths of what answers and streams do not show, as in `createServer`. */
         readonly redact?: readonly string[] | undefined
+        /** Limits of the server, as in `createServer`. Without `maxBodyBytes` it takes bodies of `config.maxPayloadBytes` and some room. */
+        readonly limits?: Partial<ServerLimits> | undefined
       }
     | undefined
   /** When `agent-runtime check`, and a worker while it runs, report a task. */

@@ -40,6 +40,8 @@ export const CliConfig = z.strictObject({
       host: z.string().min(1).optional(),
       hosts: z.array(z.string().min(1)).optional(),
       redact: z.array(z.string().min(1)).optional(),
+      // The server knows their names, and says which one it does not have.
+      limits: z.record(z.string(), z.int()).optional(),
     })
     .optional(),
   watchdog: z

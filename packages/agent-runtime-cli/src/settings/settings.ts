@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { type ExecutionConfigInput, type Lane, lanes, RuntimeError } from '@ku0/agent-runtime-core'
+import type { ServerLimits } from '@ku0/agent-runtime-server'
 import type { JobTarget } from '../jobs/job-target.ts'
 import { shownUrl, storeUrl } from '../store-argument.ts'
 import { findConfig, loadConfig } from './config-file.ts'
@@ -34,6 +35,7 @@ export interface Settings {
     readonly host: string
     readonly hosts: readonly string[]
     readonly redact: readonly string[]
+    readonly limits: Partial<ServerLimits>
   }
   readonly watchdog: NonNullable<CliConfig['watchdog']>
   /** The configuration file that was read. */
@@ -91,6 +93,7 @@ const known: readonly Known[] = [
   { name: 'serve.host', variable: 'AGENT_RUNTIME_HOST', flag: 'host', fallback: '127.0.0.1' },
   { name: 'serve.hosts', variable: 'AGENT_RUNTIME_HOSTS', flag: 'hosts', fallback: [], read: wordsOf },
   { name: 'serve.redact', fallback: [] },
+  { name: 'serve.limits', fallback: {} },
   { name: 'watchdog.queuedMs', flag: 'queued', fallback: 300_000 },
   { name: 'watchdog.runningMs', flag: 'running', fallback: 900_000 },
   { name: 'watchdog.overdueMs', flag: 'overdue', fallback: 60_000 },
