@@ -172,6 +172,18 @@ describe('with tokens', () => {
     await runtime.schedules.remove('agreed')
   })
 
+  test("a child that a client's token starts is that client's, and seen with the token", async () => {
+    const { taskId } = (await runtime.submit('watch-over', null, { client: 'acme' })) as {
+      readonly taskId: string
+    }
+    for await (const { type } of runtime.events(taskId)) if (type === 'task.waiting') break
+    const body = { id: 'more', task: 'speak', input: 1 }
+    const { json } = await call('POST', `/api/v1/tasks/${taskId}/supervised`, body, as('acme'))
+    const seen = await call('GET', `/api/v1/tasks/${json.taskId}`, undefined, as('acme'))
+    expect([seen.status, (await runtime.status(json.taskId))?.client]).toEqual([200, 'acme'])
+    await runtime.cancel(taskId)
+  })
+
   test('a token of some task types submits and sees these', async () => {
     const refused = await call('POST', '/api/v1/tasks', { task: 'add', input: 1 }, as('speaker'))
     expect([refused.status, refused.json.detail]).toEqual([

@@ -75,7 +75,10 @@ export function supervisorsOf({
       assertId('supervisors.start', id)
       assertOptions(`supervisors.start '${id}'`, given, supervisedRules)
       const { restart = 'transient', ...options } = (given ?? {}) as SupervisedOptions
-      const submission = await prepare({ task, input, options }, `supervisors.start '${id}'`)
+      // A child counts for the client of its parent.
+      const client = (await store.read({ kind: 'task', taskId }))?.client
+      const asItsClient = client === undefined ? options : { ...options, client }
+      const submission = await prepare({ task, input, options: asItsClient }, `supervisors.start '${id}'`)
       assertTaking()
       const outcome = await store.write({ kind: 'startChild', taskId, id, restart, submission })
       switch (outcome.as) {

@@ -363,6 +363,21 @@ describe('supervisors', () => {
     })
   })
 
+  test('14.2 give their client to children that are started from outside', async () => {
+    const echo = defineTask({ type: 'echo', input: z.string() }, (ctx) => ctx.waitForSignal('go'))
+    const pool = defineSupervisor({ type: 'pool', input: z.undefined(), endsWith: 'cancel' })
+    await using it = await createTestRuntime({ tasks: [pool, echo] })
+    const { supervisors } = it.runtime
+    const receipt = await it.runtime.submit(pool, undefined, { client: 'acme' })
+    await it.until(receipt, 'waiting')
+    const clientOf = async (taskId: string) => (await it.runtime.status(taskId))?.client
+    const first = await supervisors.start(receipt, 'a', echo, 'hello')
+    expect(await clientOf(first.taskId)).toBe('acme')
+    await supervisors.stop(receipt, 'a')
+    const again = await supervisors.restart(receipt, 'a')
+    expect(await clientOf(again.taskId)).toBe('acme')
+  })
+
   test('say in words what they wait for', async () => {
     const nap = defineTask({ type: 'nap', input: z.undefined() }, (ctx) => ctx.sleep('long', 1e6))
     const pool = defineSupervisor({ type: 'pool', input: z.undefined(), children: { nap: { task: nap } } })
