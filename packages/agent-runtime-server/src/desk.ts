@@ -92,7 +92,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
     readOnly: options.readOnly === true,
   }
   const api = buildApi(serving)
-  addProbes(api, serving, options.exposed === true)
+  addProbes(api, serving, { exposed: options.exposed === true, isReached })
   const series = options.readOnly === true ? undefined : runtime.keepSeries()
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined

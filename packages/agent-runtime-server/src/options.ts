@@ -26,9 +26,9 @@ export interface ServerOptions {
   readonly remoteWorkers?: ExecutionStore | undefined
   /** Whether routes that change something are refused to everybody. False by default. */
   readonly readOnly?: boolean | undefined
-  /** Further names under which it is reached, such as `tasks.example.com`; needs tokens. */
+  /** Further names under which it is reached, such as `tasks.example.com`; needs tokens. Then `/ready` and `/metrics` need one, too. */
   readonly hosts?: readonly string[] | undefined
-  /** Whether it is reached from other machines: then `/health`, `/ready` and `/metrics` need a token, too. False by default. */
+  /** Whether it is reached from other machines without a proxy: then `/health`, `/ready` and `/metrics` need a token. False by default. */
   readonly exposed?: boolean | undefined
   readonly limits?: Partial<ServerLimits> | undefined
   /**

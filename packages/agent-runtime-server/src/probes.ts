@@ -8,13 +8,19 @@ import type { Reply } from './wire/messages.ts'
 
 /**
  * The paths for a supervisor: `/health` (the process answers), `/ready` (the store answers, and workers are alive if there should be some) and
- * `/metrics` (Prometheus text). On loopback they need no token; elsewhere one that reads.
+ * `/metrics` (Prometheus text). On loopback alone they need no token; a server that is reached from elsewhere wants one that reads. `/health` is
+ * open as long as the address is that of loopback, also behind a public name: it says nothing but that the process lives. The header `Host`
+ * decides nothing, because a proxy may send any.
  */
-export function addProbes(routing: Routing<Handler>, serving: Serving, exposed: boolean): void {
+export function addProbes(
+  routing: Routing<Handler>,
+  serving: Serving,
+  { exposed, isReached }: { readonly exposed: boolean; readonly isReached: boolean },
+): void {
   const guarded =
-    (probe: () => Reply | Promise<Reply>): Handler =>
+    (probe: () => Reply | Promise<Reply>, isClosed = isReached): Handler =>
     (_, caller) => {
-      if (!exposed) return probe()
+      if (!isClosed) return probe()
       if (caller === undefined) throw unauthenticated('this path needs a token')
       if (!allows(caller, 'read')) throw refusal('forbidden', 'the token lacks the scope read')
       return probe()
@@ -22,7 +28,7 @@ export function addProbes(routing: Routing<Handler>, serving: Serving, exposed: 
   routing.add(
     'GET',
     '/health',
-    guarded(() => json({ status: 'ok' }, 200)),
+    guarded(() => json({ status: 'ok' }, 200), exposed),
   )
   routing.add(
     'GET',

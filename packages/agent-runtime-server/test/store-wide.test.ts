@@ -28,6 +28,20 @@ test('health, readiness and metrics need no token on loopback, and one elsewhere
   }
 })
 
+test('behind a public name readiness and metrics need a token, whatever Host a proxy sends', async () => {
+  const tokens = [token('r', ['read'])]
+  const proxied = callerOf(serverOn(runtime, { hosts: ['tasks.example.com'], tokens }))
+  for (const path of ['/health', '/ready', '/metrics']) {
+    const statuses = await Promise.all([
+      proxied('GET', path, undefined, { host: 'tasks.example.com' }),
+      proxied('GET', path, undefined, { host: 'tasks.example.com', authorization: 'Bearer r' }),
+      proxied('GET', path),
+    ])
+    const open = path === '/health' ? 200 : 401
+    expect(statuses.map(({ status }) => status)).toEqual([open, 200, open])
+  }
+})
+
 async function reader(id?: string, pattern = '*') {
   const headers = { accept: 'text/event-stream', ...(id === undefined ? {} : { 'last-event-id': id }) }
   const { body, status } = await server.fetch(
