@@ -50,6 +50,37 @@ describe('every command', () => {
       ])
   })
 
+  test('does not act on the store of the settings where they name a server that it cannot ask', async () => {
+    const folder = scratchFolder()
+    const variables = { AGENT_RUNTIME_SERVER: 'http://127.0.0.1:9', AGENT_RUNTIME_STORE: 'runtime.db' }
+    // These start processes of their own on a store, and say on which one.
+    const starters = new Set(['worker', 'serve', 'console'])
+    const storeOnly = onStore.filter(
+      ([name, { options = [] }]) =>
+        !starters.has(name) && !options.some(({ flags }) => flags.startsWith('--server')),
+    )
+    const found = await Promise.all(
+      storeOnly.map(async ([name, entry]) => [
+        name,
+        await runIn({ folder, variables }, ...callOf(name, entry)),
+        await runIn({ folder, variables }, ...callOf(name, entry), '--store', 'no.db'),
+      ]),
+    )
+    const refused = {
+      code: cliExitCodes.usage,
+      out: '',
+      err: 'agent-runtime: this command works on a store itself, and the settings name a server (AGENT_RUNTIME_SERVER): name the store with --store\n',
+    }
+    const named = { err: expect.stringContaining('no.db') as string }
+    expect(found).toEqual(
+      ['replay', 'deploy-check', 'prune', 'verify', 'doctor'].map((name) => [
+        name,
+        refused,
+        expect.objectContaining(named) as unknown,
+      ]),
+    )
+  })
+
   test('takes an empty file for no store, and makes none of it', async () => {
     const folder = scratchFolder()
     writeFileSync(join(folder, 'no.db'), '')
