@@ -33,7 +33,7 @@ import { later, system } from './system.ts'
 import { Turns } from './turns.ts'
 import { toJsonWith } from './wire/answer.ts'
 import { type Incoming, pathOf, type Reply } from './wire/messages.ts'
-import { redactionOf } from './wire/redaction.ts'
+import { hidesMessages, redactionOf } from './wire/redaction.ts'
 
 /** Answers requests, however they arrive. */
 export interface Desk {
@@ -74,6 +74,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
   const watch = new TokenWatch({ tokens, everyMs: limits.keepAliveMs, environment, report: onError })
   const streams = new Streams(limits, environment, watch)
   const host = hostOf(options, { limits, environment, watch, report: onError })
+  const redact = redactionOf(options.redact)
   const serving: Serving = {
     runtime,
     limits,
@@ -87,7 +88,8 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
       host === undefined
         ? undefined
         : { host, polled: new PolledConnections(host), workers: new RequestWorkers(host), webSocket },
-    toJson: toJsonWith(redactionOf(options.redact)),
+    toJson: toJsonWith(redact),
+    hidesMessages: hidesMessages(redact),
     report: onError,
     readOnly: options.readOnly === true,
   }

@@ -18,6 +18,8 @@ export interface Serving {
   readonly limits: ServerLimits
   readonly environment: Surroundings
   readonly toJson: ToJson
+  /** Whether answers leave out messages of errors. */
+  readonly hidesMessages: boolean
   readonly streams: Streams
   readonly recent: RecentEvents
   readonly bulk: BulkActions

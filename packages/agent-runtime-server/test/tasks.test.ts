@@ -166,6 +166,25 @@ test('values that are redacted are in no answer', async () => {
   })
 })
 
+test.each(['error', 'error.message', 'error.*'])(
+  'a message that %s redacts is in no answer',
+  async (path) => {
+    const guarded = callerOf(serverOn(runtime, { redact: [path] }))
+    const { taskId } = (await runtime.submit('fail', {})) as { readonly taskId: string }
+    await runtime.result(taskId).catch(() => {})
+    expect((await runtime.explain(taskId))?.summary).toContain('broken')
+    for (const route of ['', '/events', '/explain', '/result', '/history'])
+      expect((await guarded('GET', `/api/v1/tasks/${taskId}${route}`)).text).not.toContain('broken')
+    expect((await guarded('GET', '/api/v1/dead-letters')).text).not.toContain('broken')
+    expect((await guarded('GET', '/api/v1/tasks?text=broken&count=true')).json).toMatchObject({
+      tasks: [],
+      count: 0,
+    })
+    const { json } = await guarded('GET', `/api/v1/tasks/${taskId}/explain`)
+    expect(json).toMatchObject({ summary: '[redacted]', failure: { attempt: 1, message: '[redacted]' } })
+  },
+)
+
 test('a replay compares the task with the code of the server', async () => {
   const taskId = await submitted('add', { a: 4, b: 4 })
   await runtime.result(taskId)

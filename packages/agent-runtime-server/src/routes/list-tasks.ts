@@ -75,13 +75,13 @@ export const listTasks = endpoint({
 
 /** A page of the tasks that are wished for and that the caller sees. */
 export async function pageOfTasks(
-  { runtime, limits }: Serving,
+  { runtime, limits, hidesMessages }: Serving,
   caller: Caller,
   wish: TaskWish,
   limit: number,
   from?: number,
 ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: string }> {
-  const matches = matcherOf(wish, caller)
+  const matches = matcherOf(wish, caller, hidesMessages)
   const filter = filterOf(wish)
   const read = (size: number, cursor?: number) =>
     runtime.list({ ...filter, limit: size, ...(cursor === undefined ? {} : { cursor }) })
@@ -103,7 +103,8 @@ function pageWith(tasks: readonly TaskStatus[], cursor: number | undefined) {
 }
 
 async function countTasks(serving: Serving, caller: Caller, wish: TaskWish): Promise<number> {
-  if (matcherOf(wish, caller) === undefined) return serving.runtime.count(filterOf(wish))
+  if (matcherOf(wish, caller, serving.hidesMessages) === undefined)
+    return serving.runtime.count(filterOf(wish))
   let count = 0
   let cursor: number | undefined
   do {
@@ -129,6 +130,7 @@ function filterOf({ states, types, lanes: wanted, parent, client, label = [] }: 
 function matcherOf(
   { client, text, kind }: TaskWish,
   caller: Caller,
+  hidesMessages: boolean,
 ): ((task: TaskStatus) => boolean) | undefined {
   if (client !== '' && text === undefined && kind === undefined && !isBound(caller)) return undefined
   const part = text?.toLowerCase()
@@ -136,10 +138,11 @@ function matcherOf(
     sees(caller, task) &&
     (kind === undefined || (task.state === 'failed' && task.kind === kind)) &&
     (client !== '' || task.client === undefined) &&
-    (part === undefined || textsOf(task).some((it) => it.toLowerCase().includes(part)))
+    (part === undefined || textsOf(task, hidesMessages).some((it) => it.toLowerCase().includes(part)))
 }
 
-function textsOf(task: TaskStatus): string[] {
-  const error = task.state === 'failed' ? [task.error.message] : []
+/** Only of what is shown: a text that finds what is redacted would tell it, letter by letter. */
+function textsOf(task: TaskStatus, hidesMessages: boolean): string[] {
+  const error = task.state === 'failed' && !hidesMessages ? [task.error.message] : []
   return [task.taskId, task.type, task.client ?? '', ...Object.values(task.labels), ...error]
 }

@@ -1,6 +1,6 @@
 import type { RuntimeEvent } from '@ku0/agent-runtime'
 import { isoOf, isTimeName } from './times.ts'
-import { type Redaction, type ValueName, valueNames } from './redaction.ts'
+import { hidesMessages, REDACTED, type Redaction, type ValueName, valueNames } from './redaction.ts'
 import { valueToJson } from './values.ts'
 
 /** Makes the JSON of an answer from a record of the library. */
@@ -18,6 +18,7 @@ export function toJsonWith(redact: Redaction): ToJson {
       Object.entries(data).map(([key, item]) => [key, isValueName(key) ? redact(key, item) : item]),
     )
   }
+  const isSecret = hidesMessages(redact)
   const toJson = (record: unknown): unknown => {
     if (Array.isArray(record)) return record.map(toJson)
     if (typeof record !== 'object' || record === null) return record
@@ -27,6 +28,9 @@ export function toJsonWith(redact: Redaction): ToJson {
       if (isTimeName(key) && typeof item === 'number') json[key] = isoOf(item)
       else if (key === 'data') json[key] = valueToJson(redact('data', inside(item)))
       else if (isValueName(key)) json[key] = shown(key, item)
+      // Why a task is as it is, in words: they have the messages of errors in them.
+      else if (isSecret && key === 'summary' && typeof item === 'string') json[key] = REDACTED
+      else if (isSecret && reasons.has(key)) json[key] = toJson(withoutMessages(item))
       else json[key] = keyedByUsers.has(key) ? item : toJson(item)
     }
     return json
@@ -36,6 +40,17 @@ export function toJsonWith(redact: Redaction): ToJson {
 
 /** Tables whose keys are names of users: labels, and counts by the types of a pipeline's events. */
 const keyedByUsers: ReadonlySet<string> = new Set(['labels', 'published', 'taken', 'unread'])
+
+/** Errors in short: of a task or a try that failed, and of its steps. */
+const reasons: ReadonlySet<string> = new Set(['failure', 'stepFailures'])
+
+function withoutMessages(record: unknown): unknown {
+  if (Array.isArray(record)) return record.map(withoutMessages)
+  if (typeof record !== 'object' || record === null) return record
+  return Object.fromEntries(
+    Object.entries(record).map(([key, item]) => [key, key === 'message' ? REDACTED : withoutMessages(item)]),
+  )
+}
 
 function isValueName(name: string): name is ValueName {
   return names.has(name)

@@ -1,7 +1,7 @@
 import { ConfigError, isName } from '@ku0/agent-runtime-core'
 
 /** The text in place of a redacted value. */
-const REDACTED = '[redacted]'
+export const REDACTED = '[redacted]'
 
 /** The values of users, each under the name that it has in every answer. */
 export const valueNames = ['input', 'output', 'result', 'value', 'artifact', 'data', 'error'] as const
@@ -18,11 +18,23 @@ export function redactionOf(paths: readonly string[] = []): Redaction {
   const problems = paths.flatMap((path, index) => (isPath(path) ? [] : [problemOf(index, path)]))
   if (problems.length > 0) throw new ConfigError(problems)
   const byName = Object.groupBy(
-    paths.map((path) => path.split('.')),
+    paths.flatMap(withStack).map((path) => path.split('.')),
     ([name]) => name as ValueName,
   )
   const rules = new Map(valueNames.map((name) => [name, byName[name]?.map(([, ...rest]) => rest) ?? []]))
   return (name, value) => (rules.get(name) ?? []).reduce((rest, path) => without(rest, path), value)
+}
+
+/** A stack begins with the message. */
+function withStack(path: string): string[] {
+  return /^error\.(.+\.)?message$/.test(path) ? [path, path.replace(/message$/, 'stack')] : [path]
+}
+
+/** Whether the message of an error, or of a cause of one, is not to be shown. */
+export function hidesMessages(redact: Redaction): boolean {
+  let error: object = { message: '' }
+  for (let depth = 0; depth < 5; depth += 1) error = { message: '', cause: error }
+  return JSON.stringify(redact('error', error)) !== JSON.stringify(error)
 }
 
 function isPath(path: unknown): boolean {
