@@ -84,6 +84,22 @@ test('the header Idempotency-Key is the key of the submission', async () => {
   ])
 })
 
+test.each(['fork', 'retry'])('the header Idempotency-Key is the key of a %s', async (action) => {
+  const { taskId } = (await runtime.submit('fail', {})) as { readonly taskId: string }
+  await runtime.result(taskId).catch(() => {})
+  const path = `/api/v1/tasks/${taskId}/${action}`
+  const key = { 'idempotency-key': `${action} once` }
+  const first = await call('POST', path, {}, key)
+  const second = await call('POST', path, undefined, key)
+  expect([first.status, second.json]).toEqual([201, { ...first.json, deduplicated: true }])
+  const other = await call('POST', path, {}, { 'idempotency-key': `${action} again` })
+  expect(other.json.taskId).not.toBe(first.json.taskId)
+  const two = await call('POST', path, { idempotencyKey: 'x' }, key)
+  expect(two.json.fields).toEqual([
+    { field: 'body.idempotencyKey', allowed: 'the same as the header Idempotency-Key, or nothing' },
+  ])
+})
+
 test('several are submitted in one commit, and a rejected one stands among them', async () => {
   const { commits } = await runtime.stats()
   const { status, json } = await call('POST', '/api/v1/tasks:batch', {

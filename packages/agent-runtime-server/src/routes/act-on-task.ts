@@ -1,7 +1,6 @@
 import { z } from '../wire/zod.ts'
 import type { ForkOptions } from '@ku0/agent-runtime'
 import { taskStates } from '@ku0/agent-runtime-core'
-import type { Caller } from '../access/caller.ts'
 import { noTask, refusal } from '../problem/problem.ts'
 import { answer, nothing } from '../serving.ts'
 import { TaskPath } from '../wire/parameters.ts'
@@ -9,7 +8,7 @@ import { AcceptedSchema, BudgetOptionsSchema } from '../wire/records.ts'
 import { Value } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
 import { endpoint } from './endpoint.ts'
-import { rejection } from './submit-tasks.ts'
+import { KeyHeader, keyOf, rejection } from './submit-tasks.ts'
 
 export const cancelTask = endpoint({
   method: 'post',
@@ -47,18 +46,20 @@ export const retryTask = endpoint({
   tag: 'tasks',
   summary: 'Submit a failed, canceled or parked task again as a new task',
   description:
-    'The new task keeps the completed steps. A task is retried once: a second retry answers with the first one (`deduplicated`), unless `again` is true or the request has an `idempotencyKey` of its own.',
+    'The new task keeps the completed steps. A task is retried once: a second retry answers with the first one (`deduplicated`), unless `again` is true or the request has a key of its own, as `idempotencyKey` or in the header Idempotency-Key.',
   scope: 'operate',
   bound: 'task',
   params: TaskPath,
+  headers: KeyHeader,
   body: z.strictObject({ ...again, again: z.boolean().optional() }),
   bodyOptional: true,
   answers: { 201: { description: 'The new task', schema: AcceptedSchema } },
   problems: [404, 409, 422],
-  async run({ serving, caller, params: { taskId }, body: { again: anew = false, ...options } }) {
+  async run({ serving, caller, request, params: { taskId }, body: { again: anew = false, ...options } }) {
+    const key = keyOf(caller, options.idempotencyKey, request.header('idempotency-key'), 'body')
     // The same key as the command line has.
-    const once = anew || options.idempotencyKey !== undefined ? {} : { idempotencyKey: `retry of ${taskId}` }
-    const receipt = await serving.runtime.retry(taskId, { ...withOwnKey(caller, options), ...once })
+    const once = anew ? undefined : `retry of ${taskId}`
+    const receipt = await serving.runtime.retry(taskId, { ...options, idempotencyKey: key ?? once })
     if (!receipt.accepted) throw await rejection(serving, receipt)
     return answer(serving, receipt, 201)
   },
@@ -73,6 +74,7 @@ export const forkTask = endpoint({
   scope: 'operate',
   bound: 'task',
   params: TaskPath,
+  headers: KeyHeader,
   body: z.strictObject({
     ...again,
     fromStep: z.string().min(1).optional(),
@@ -81,9 +83,10 @@ export const forkTask = endpoint({
   bodyOptional: true,
   answers: { 201: { description: 'The new task', schema: AcceptedSchema } },
   problems: [404, 409, 413, 422],
-  async run({ serving, caller, params: { taskId }, body: { edits, ...options } }) {
+  async run({ serving, caller, request, params: { taskId }, body: { edits, ...options } }) {
     const receipt = await serving.runtime.fork(taskId, {
-      ...withOwnKey(caller, options),
+      ...options,
+      idempotencyKey: keyOf(caller, options.idempotencyKey, request.header('idempotency-key'), 'body'),
       ...(edits === undefined
         ? {}
         : { edits: valueFromJson(edits, 'body.edits') as NonNullable<ForkOptions['edits']> }),
@@ -92,17 +95,6 @@ export const forkTask = endpoint({
     return answer(serving, receipt, 201)
   },
 })
-
-/** Keys of one client say nothing of the tasks of another. */
-function withOwnKey<Options extends { readonly idempotencyKey?: string | undefined }>(
-  { client }: Caller,
-  options: Options,
-): Options {
-  const { idempotencyKey: key } = options
-  return key === undefined || client === undefined
-    ? options
-    : { ...options, idempotencyKey: `${client}/${key}` }
-}
 
 export const signalTask = endpoint({
   method: 'post',

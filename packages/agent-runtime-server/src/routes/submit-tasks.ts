@@ -9,6 +9,13 @@ import { valueFromJson } from '../wire/values.ts'
 import { assertAgreement } from './agreements.ts'
 import { endpoint } from './endpoint.ts'
 
+export const KeyHeader = z.object({
+  'idempotency-key': z.string().min(1).max(255).optional().openapi({
+    description:
+      'The key of the submission: the same key with the same type and input is answered with the first receipt',
+  }),
+})
+
 type Submission = z.output<typeof SubmissionSchema>
 
 export const submitTask = endpoint({
@@ -21,12 +28,7 @@ export const submitTask = endpoint({
     'Answers once the task is committed. A submission that a limit refuses is a 429 with `receipt` and the header Retry-After; one that can never be accepted as things are set is a 422.',
   scope: 'submit',
   bound: 'own',
-  headers: z.object({
-    'idempotency-key': z.string().min(1).max(255).optional().openapi({
-      description:
-        'The key of the submission: the same key with the same type and input is answered with the first receipt',
-    }),
-  }),
+  headers: KeyHeader,
   body: SubmissionSchema,
   answers: { 201: { description: 'The task is stored', schema: AcceptedSchema } },
   problems: [409, 422],
@@ -74,17 +76,14 @@ export const submitTasks = endpoint({
 function submissionFor(caller: Caller, given: Submission, place: string, keyHeader?: string | null) {
   const { task, input, options: { dueAt, ...options } = {} } = given
   assertType(caller, task, `${place}.task`)
-  const key = keyOf(options.idempotencyKey, keyHeader ?? undefined, place)
+  const key = keyOf(caller, options.idempotencyKey, keyHeader, `${place}.options`)
   return {
     task,
     input: valueFromJson(input, `${place}.input`),
     options: {
       ...options,
       ...(dueAt === undefined ? {} : { dueAt: Date.parse(dueAt) }),
-      // Keys of one client say nothing of the tasks of another.
-      ...(key === undefined
-        ? {}
-        : { idempotencyKey: caller.client === undefined ? key : `${caller.client}/${key}` }),
+      ...(key === undefined ? {} : { idempotencyKey: key }),
       ...(caller.client === undefined ? {} : { client: caller.client }),
     } satisfies SubmitOptions,
   }
@@ -96,14 +95,20 @@ export function assertType({ types }: Caller, type: string, place: string): void
     throw refusal('forbidden', `${place}: the token is bound to the task types ${[...types].join(', ')}`)
 }
 
-function keyOf(option: string | undefined, header: string | undefined, place: string): string | undefined {
-  if (header === undefined || option === undefined || header === option) return header ?? option
-  throw fieldsRefused([
-    {
-      field: `${place}.options.idempotencyKey`,
-      allowed: 'the same as the header Idempotency-Key, or nothing',
-    },
-  ])
+/** The key of what a request submits, from its body or its header. */
+export function keyOf(
+  { client }: Caller,
+  option: string | undefined,
+  header: string | null | undefined,
+  place: string,
+): string | undefined {
+  if (typeof header === 'string' && option !== undefined && header !== option)
+    throw fieldsRefused([
+      { field: `${place}.idempotencyKey`, allowed: 'the same as the header Idempotency-Key, or nothing' },
+    ])
+  const key = header ?? option
+  // Keys of one client say nothing of the tasks of another.
+  return key === undefined || client === undefined ? key : `${client}/${key}`
 }
 
 /** The problem that a rejected submission is answered with. */
