@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerLimits } from '../src/index.ts'
 import { EventStream } from '../src/streams/event-stream.ts'
 import { frameOf } from '../src/streams/frame.ts'
 import { system } from '../src/system.ts'
-import { callerOf, servedRuntime, serverOn } from './served.ts'
+import { callerOf, servedRuntime, serverOn, token } from './served.ts'
 
 const runtime = await servedRuntime()
 const server = serverOn(runtime)
@@ -162,6 +162,25 @@ test('so many streams are open at once, and one that ends makes room', async () 
   const again = await open(`/tasks/${taskId}/events`, {}, own)
   expect(again.status).toBe(200)
   await again.body?.cancel()
+  await runtime.cancel(taskId)
+})
+
+test('so many streams of one token are open at once, and another token has its own', async () => {
+  const limits: Partial<ServerLimits> = { maxStreamsPerToken: 1 }
+  const own = serverOn(runtime, { limits, tokens: [token('one', ['read']), token('two', ['read'])] })
+  const { taskId } = await runtime.submit('wait', null)
+  const openAs = (name: string) => open(`/tasks/${taskId}/events`, { authorization: `Bearer ${name}` }, own)
+  const first = await openAs('one')
+  const refused = await openAs('one')
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+  expect(await refused.text()).toContain('maxStreamsPerToken')
+  const others = await openAs('two')
+  expect([first.status, others.status]).toEqual([200, 200])
+  await first.body?.cancel()
+  const again = await openAs('one')
+  expect(again.status).toBe(200)
+  await again.body?.cancel()
+  await others.body?.cancel()
   await runtime.cancel(taskId)
 })
 
