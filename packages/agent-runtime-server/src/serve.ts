@@ -54,14 +54,17 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
   if (isReached && rest.tokens === 'store') await assertSomeToken(runtime, rest)
   const desk = createDesk(runtime, { ...rest, hosts, exposed: !isOwn }, true)
   const limits = limitsOf(options.limits)
+  // Headers are part of a request: Node refuses a time for them that is longer than that of the whole.
+  const headersTimeout = Math.min(limits.headersTimeoutMs, limits.bodyTimeoutMs)
+  const listener = listenerOf(desk.handle, limits.maxBodyBytes, rest.onError ?? (() => {}))
   const listening = createHttpServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
-      headersTimeout: limits.headersTimeoutMs,
+      headersTimeout,
       requestTimeout: limits.bodyTimeoutMs,
-      connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
+      connectionsCheckingInterval: Math.min(1_000, headersTimeout),
     },
-    listenerOf(desk.handle, limits.maxBodyBytes, rest.onError ?? (() => {})),
+    listener,
   )
   if (rest.remoteWorkers !== undefined)
     takeSockets(listening, desk, limits.maxLineFrameBytes, (rest.environment ?? system).timers)
@@ -91,6 +94,7 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
 
   return {
     fetch: async (request) => responseOf(await desk.handle(incomingOf(request)), request.method),
+    listener,
     port: taken,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
     close: () => (closing ??= close()),

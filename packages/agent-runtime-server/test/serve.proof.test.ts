@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { serve, type ServeOptions } from '../src/index.ts'
+import { createServer, serve, type ServeOptions } from '../src/index.ts'
 import { servedRuntime, token } from './served.ts'
 
 const runtime = await servedRuntime()
@@ -56,4 +57,53 @@ test('a body that is announced as too large is refused before it comes', async (
   const [first] = (await once(socket, 'data')) as [Buffer]
   expect(String(first)).toMatch(/^HTTP\/1\.1 413 /)
   socket.destroy()
+})
+
+test('a body that does not come in time ends its connection, however long headers may take', async () => {
+  const { port } = await served({ limits: { bodyTimeoutMs: 200 } })
+  const socket = connect(port, '127.0.0.1')
+  socket.write(
+    'POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+  )
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /)
+})
+
+test('so many connections are open at once, and the next one is closed', async () => {
+  const { port } = await served({ limits: { maxConnections: 1 } })
+  const first = connect(port, '127.0.0.1')
+  onTestFinished(() => void first.destroy())
+  first.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  expect(String((await once(first, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /)
+  expect(await text(connect(port, '127.0.0.1'))).toBe('')
+})
+
+test("the listener answers in a program's own server of Node, streams too", async () => {
+  const server = createServer(runtime, { limits: { maxBodyBytes: 100 } })
+  const own = createHttpServer((request, response) => {
+    if (request.url === '/own') response.end('mine')
+    else server.listener(request, response)
+  }).listen(0, '127.0.0.1')
+  onTestFinished(async () => {
+    await server.close()
+    own.close()
+    own.closeAllConnections()
+  })
+  await once(own, 'listening')
+  const url = `http://127.0.0.1:${(own.address() as AddressInfo).port}`
+  expect(await (await fetch(`${url}/own`)).text()).toBe('mine')
+  const post = (body: object) =>
+    fetch(`${url}/api/v1/tasks`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  expect((await post({ task: 'add', input: 'x'.repeat(100) })).status).toBe(413)
+  const submitted = await post({ task: 'add', input: { a: 1, b: 2 } })
+  const { taskId } = (await submitted.json()) as { readonly taskId: string }
+  const stream = await fetch(`${url}/api/v1/tasks/${taskId}/events`, {
+    headers: { accept: 'text/event-stream' },
+  })
+  const events = await stream.text()
+  expect(events).toContain('task.completed')
+  expect(events).toContain('event: end')
 })
