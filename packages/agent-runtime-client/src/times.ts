@@ -14,14 +14,10 @@ export function withTimes(record: unknown): unknown {
 }
 
 function isTime(name: string): boolean {
-  return (
-    name.endsWith('At') ||
-    name === 'at' ||
-    name === 'scheduledFor' ||
-    name === 'until' ||
-    name === 'blockedUntil'
-  )
+  return name.endsWith('At') || otherTimes.has(name)
 }
+
+const otherTimes: ReadonlySet<string> = new Set(['at', 'scheduledFor', 'until', 'blockedUntil', 'since'])
 
 const untouched: ReadonlySet<string> = new Set([
   'input',

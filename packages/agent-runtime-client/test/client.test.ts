@@ -384,6 +384,7 @@ test('approvals, schedules, clients and the store, with the answers of the runti
   expect([await client.undrainWorker(workerId), await client.drainWorker('nobody')]).toEqual([1, 0])
   expect(await client.pauseQueue({ types: ['nothing'], lanes: ['batch'] })).toBe(2)
   expect((await client.stats()).paused).toMatchObject([{ lane: 'batch' }, { type: 'nothing' }])
+  expect((await client.stats()).paused).toEqual((await runtime.stats()).paused)
   expect(await client.resumeQueue({ types: ['nothing'], lanes: ['batch', 'normal'] })).toBe(2)
   expect(await client.explainQueue()).toEqual(await runtime.explainQueue())
   expect((await client.stats()).totals).toEqual((await runtime.stats()).totals)

@@ -42,6 +42,19 @@ test('behind a public name readiness and metrics need a token, whatever Host a p
   }
 })
 
+const configured = await servedRuntime({ config: { queueDepthLimit: 50_000 } })
+
+test('the moments of a pause and of a configuration are ISO 8601, as all others', async () => {
+  const ask = callerOf(serverOn(configured))
+  const { json } = await ask('POST', '/api/v1/queue/pause', { types: ['nothing'] })
+  const { paused, configurations = [] } = await configured.stats()
+  const iso = ({ since }: { readonly since: number }) => new Date(since).toISOString()
+  expect(json.paused).toEqual(paused.map((it) => ({ ...it, since: iso(it) })))
+  const stats = (await ask('GET', '/api/v1/stats')).json
+  expect([stats.paused.length, stats.configurations.length]).toEqual([1, 1])
+  expect(stats.configurations).toEqual(configurations.map((it) => ({ ...it, since: iso(it) })))
+})
+
 async function reader(id?: string, pattern = '*') {
   const headers = { accept: 'text/event-stream', ...(id === undefined ? {} : { 'last-event-id': id }) }
   const { body, status } = await server.fetch(

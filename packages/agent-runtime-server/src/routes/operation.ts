@@ -144,7 +144,7 @@ const SelectionBody = z.strictObject({
 })
 const PausedSchema = z.object({
   changed: z.int().openapi({ description: 'How many of the types and lanes were not so before' }),
-  paused: z.array(z.looseObject({ since: z.number() })).openapi({ description: 'All that is paused now' }),
+  paused: z.array(z.looseObject({ since: Moment })).openapi({ description: 'All that is paused now' }),
 })
 
 export const pauseQueue = endpoint({

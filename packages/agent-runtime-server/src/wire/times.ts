@@ -6,7 +6,7 @@ export function isTimeName(name: string): boolean {
   return name.endsWith('At') || otherTimes.has(name)
 }
 
-const otherTimes: ReadonlySet<string> = new Set(['at', 'scheduledFor', 'until', 'blockedUntil'])
+const otherTimes: ReadonlySet<string> = new Set(['at', 'scheduledFor', 'until', 'blockedUntil', 'since'])
 
 /** Epoch ms as ISO 8601; a number that is no date stays as it is. */
 export function isoOf(ms: number): string | number {
