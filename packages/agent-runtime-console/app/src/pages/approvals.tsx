@@ -63,7 +63,9 @@ export function ApprovalsPage() {
                     </button>
                   </li>
                 ))}
-                {cursor === undefined ? null : <li className="faint pad">and more, after these</li>}
+                {cursor === undefined ? null : (
+                  <li className="faint pad">the first {all.length}; answered ones make room for more</li>
+                )}
               </ul>
               {chosen === undefined ? null : (
                 <Request key={chosen.approvalId} request={chosen} onDone={leave} />

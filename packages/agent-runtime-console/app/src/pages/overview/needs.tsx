@@ -49,11 +49,8 @@ export function Needs() {
       reason('divergence'),
       'task is parked because its code took another path',
       'tasks are parked because their code took another path',
-      (text) => (
-        <Link to="/tasks" search={{ states: 'waiting' }}>
-          {text}
-        </Link>
-      ),
+      // The list of tasks has no filter for them; the queue has the oldest one.
+      (text) => <Link to="/queue">{text}</Link>,
     ],
     [
       reason('worker'),
