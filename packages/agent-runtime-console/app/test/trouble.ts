@@ -178,10 +178,7 @@ export function testTrouble(browser: () => Browser): void {
     expect(await table.getByRole('row').count()).toBe(2)
     expect(await violationsOn(page)).toEqual([])
     await row.getByRole('link').click()
-    await page
-      .getByRole('link', { name: /unpaid/ })
-      .first()
-      .waitFor()
+    await page.getByTitle('unpaid', { exact: true }).waitFor()
     await page.context().close()
     await scene.close()
   })

@@ -24,17 +24,6 @@ export interface Turn {
   readonly failed?: Error
 }
 
-/** Whether it says anything. */
-export function says({ answers, claims, notices, events, chunks, ...rest }: Turn): boolean {
-  return (
-    answers.length + claims.length + notices.length + events.length + chunks.length > 0 ||
-    rest.schedulesDue ||
-    rest.drains !== undefined ||
-    rest.settings !== undefined ||
-    rest.failed !== undefined
-  )
-}
-
 /** The answer to one call: its outcome or its error. */
 export type Answer =
   | { readonly call: number; readonly value: unknown }

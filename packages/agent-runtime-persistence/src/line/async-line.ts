@@ -1,9 +1,10 @@
 import { MAX_ARMED_MS, type Environment, type StoreInfo, type Timer } from '@ku0/agent-runtime-core'
 import type { Engine } from '../engine/engine.ts'
 import { runAsync } from '../engine/steps.ts'
-import { says, type Turn } from '../engine/turn.ts'
+import type { Turn } from '../engine/turn.ts'
 import type { Message } from '../engine/message.ts'
 import { HintPace } from './hint-pace.ts'
+import { says } from './says.ts'
 
 /** Who hears what an engine has to say. */
 interface Hearer {

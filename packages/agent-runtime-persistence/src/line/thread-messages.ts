@@ -8,10 +8,11 @@ import {
   type StoreErrorCode,
   type StoreInfo,
 } from '@ku0/agent-runtime-core'
-import { says, type Answer, type Turn } from '../engine/turn.ts'
+import type { Answer, Turn } from '../engine/turn.ts'
 import type { Durability } from '../durability.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { Stance } from '../stance.ts'
+import { says } from './says.ts'
 
 /** What a store's thread is started with. */
 export interface ThreadStart extends Stance {
