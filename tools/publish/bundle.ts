@@ -33,7 +33,7 @@ export async function writeBundles(
     plugins: [{ name: 'locate', resolveId: (id) => locate(id) }],
     // What zod sets up when it is loaded, such as the language of its messages, is needed although it says that it has no side effects.
     treeshake: {
-      moduleSideEffects: (id) => id.includes(`${sep}node_modules${sep}`) || id.endsWith(extendsZod),
+      moduleSideEffects: (id) => id.includes(`${sep}node_modules${sep}`) || extendsZod.test(id),
     },
     onLog: (_level, { message }) => {
       throw new Error(message)
@@ -84,4 +84,4 @@ function rootOf(file: string): string {
 }
 
 /** The server's module that adds a method to the schemas of zod: nobody imports more than zod from it. */
-const extendsZod = join('wire', 'zod.js')
+const extendsZod = /[\\/]wire[\\/]zod\.[jt]s$/
