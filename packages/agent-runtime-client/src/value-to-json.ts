@@ -1,6 +1,6 @@
 /**
  * A value of a task in JSON. Plain data is itself, as is what has the form of the codec already; a Date, a Map and what else JSON lacks gets this
- * form, so that the handler receives what was given. Throws a TypeError for a value that no task can take.
+ * form, so that the handler receives what was given. Throws a TypeError for an instance of any other class, an Error too, a function or a symbol, and for what is nested too deeply.
  */
 export function valueToJson(value: unknown, what: string, depth = 0): unknown {
   if (depth > MAX_DEPTH) throw new TypeError(`${what}: it is nested too deeply, or in itself`)

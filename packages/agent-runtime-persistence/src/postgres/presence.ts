@@ -188,7 +188,7 @@ function keyOf(schema: string): string {
   return `hashtext('ku0 process ${schema}')`
 }
 
-/** What a process says that has just begun to listen: the others count it at once. */
+/** What a process says that has just begun to listen: who was alone counts it at once. */
 const hasCome = 'come'
 /** How often the other processes are looked at. */
 const careMs = 500

@@ -41,11 +41,11 @@ export function prepareApprovals(
     .pluck()
   // Nobody is asked where a spot check let it through, and the task has yet to hear that. An answer that the task has not taken yet
   // stands among its signals.
-  const pending = db.prepare<[number], PendingColumns>(
+  const pending = db.prepare<[number, number], PendingColumns>(
     `SELECT wait.task, task.explicit_id AS "explicitId", stream.type, wait.due_at AS "dueAt", wait.terms, event.at, event.data, event.blob
      FROM wait JOIN task ON task.id = wait.task JOIN stream ON stream.id = task.stream
        JOIN event ON event.task = wait.task AND event.seq = CAST(wait.terms ->> '$.request' AS INTEGER)
-     WHERE wait.task = ? AND wait.kind = 2 AND CAST(wait.terms ->> '$.asked' AS TEXT) IN ('1', 'true')
+     WHERE wait.task = ? AND wait.kind = 2 AND CAST(wait.terms ->> '$.asked' AS TEXT) IN ('1', 'true') AND (wait.due_at IS NULL OR wait.due_at >= ?)
        AND NOT EXISTS (SELECT 1 FROM signal WHERE signal.task = wait.task AND signal.name = wait.name)
      ORDER BY wait.position, wait.key`,
   )
@@ -56,12 +56,7 @@ export function prepareApprovals(
     const found =
       only !== undefined && children ? below.all(only, after, limit + 1) : waiting.all(from, to, limit + 1)
     const { at } = now()
-    // The time is no part of a question: a far database is asked again with the answers, at another time.
-    const readOf = (task: number) =>
-      pending
-        .all(task)
-        .filter(({ dueAt }) => dueAt === null || dueAt >= at)
-        .map(approvalOf)
+    const readOf = (task: number) => pending.all(task, at).map(approvalOf)
     const tasks = found.slice(0, limit)
     db.ahead(tasks, readOf)
     const approvals = tasks.flatMap(readOf)

@@ -1,3 +1,4 @@
+import { refusal } from '../problem/problem.ts'
 import type { Scope } from './token-options.ts'
 
 /** The caller of a request. */
@@ -30,4 +31,10 @@ export function sees(
 ): boolean {
   if (caller.client !== undefined && caller.client !== task.client) return false
   return caller.types?.has(task.type) ?? true
+}
+
+/** Throws where a caller may not start a task of a type. */
+export function assertType({ types }: Caller, type: string, place: string): void {
+  if (types?.has(type) === false)
+    throw refusal('forbidden', `${place}: the token is bound to the task types ${[...types].join(', ')}`)
 }

@@ -8,7 +8,8 @@ import { AcceptedSchema, BudgetOptionsSchema } from '../wire/records.ts'
 import { Value } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
 import { endpoint } from './endpoint.ts'
-import { KeyHeader, keyOf, rejection } from './submit-tasks.ts'
+import { KeyHeader, keyOf } from './idempotency-key.ts'
+import { rejection } from './submit-tasks.ts'
 
 export const cancelTask = endpoint({
   method: 'post',

@@ -1,20 +1,14 @@
 import { z } from '../wire/zod.ts'
 import { type Receipt, type Rejected, type SubmitOptions, TaskRejected } from '@ku0/agent-runtime'
 import { errorCodes, type Explanation } from '@ku0/agent-runtime-core'
-import { type Caller } from '../access/caller.ts'
-import { fieldsRefused, Problem, refusal } from '../problem/problem.ts'
+import { assertType, type Caller } from '../access/caller.ts'
+import { fieldsRefused, Problem } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
 import { AcceptedSchema, ReceiptSchema, SubmissionSchema } from '../wire/records.ts'
 import { valueFromJson } from '../wire/values.ts'
 import { assertAgreement } from './agreements.ts'
 import { endpoint } from './endpoint.ts'
-
-export const KeyHeader = z.object({
-  'idempotency-key': z.string().min(1).max(255).optional().openapi({
-    description:
-      'The key of the submission: the same key with the same type and input is answered with the first receipt',
-  }),
-})
+import { KeyHeader, keyOf } from './idempotency-key.ts'
 
 type Submission = z.output<typeof SubmissionSchema>
 
@@ -87,28 +81,6 @@ function submissionFor(caller: Caller, given: Submission, place: string, keyHead
       ...(caller.client === undefined ? {} : { client: caller.client }),
     } satisfies SubmitOptions,
   }
-}
-
-/** Throws where a caller may not start a task of a type. */
-export function assertType({ types }: Caller, type: string, place: string): void {
-  if (types?.has(type) === false)
-    throw refusal('forbidden', `${place}: the token is bound to the task types ${[...types].join(', ')}`)
-}
-
-/** The key of what a request submits, from its body or its header. */
-export function keyOf(
-  { client }: Caller,
-  option: string | undefined,
-  header: string | null | undefined,
-  place: string,
-): string | undefined {
-  if (typeof header === 'string' && option !== undefined && header !== option)
-    throw fieldsRefused([
-      { field: `${place}.idempotencyKey`, allowed: 'the same as the header Idempotency-Key, or nothing' },
-    ])
-  const key = header ?? option
-  // Keys of one client say nothing of the tasks of another.
-  return key === undefined || client === undefined ? key : `${client}/${key}`
 }
 
 /** The problem that a rejected submission is answered with. */

@@ -7,14 +7,13 @@ import {
   supervisorEnds,
   taskStates,
 } from '@ku0/agent-runtime-core'
-import { isBound, sees } from '../access/caller.ts'
+import { assertType, isBound, sees } from '../access/caller.ts'
 import { answer } from '../serving.ts'
 import { CursorText, flagText, LimitText, TaskPath } from '../wire/parameters.ts'
 import { BudgetOptionsSchema } from '../wire/records.ts'
 import { Moment, Value } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
 import { endpoint } from './endpoint.ts'
-import { assertType } from './submit-tasks.ts'
 
 const name = z.string().min(1).max(255)
 const ChildPath = z.strictObject({ taskId: TaskPath.shape.taskId, child: name })

@@ -7,6 +7,7 @@ import { api } from '../../server/session.ts'
 import { Confirmed, useAct } from '../../ui/act.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { JsonField, parsed } from '../../ui/json-field.tsx'
+import { isPipeline } from './is-pipeline.ts'
 
 /** What can be done with a task in its state. */
 export function Actions({ details }: { readonly details: TaskDetails }) {
@@ -20,8 +21,8 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
     await navigate({ to: '/tasks/$taskId', params: { taskId: other } })
   }
   if (!mayOperate) return null
-  // Its log belongs to it: it is submitted again instead.
-  const isPipeline = steps.some(({ key }) => key === '$ku0/pipeline')
+  // The log of a pipeline belongs to it: it is submitted again instead.
+  const mayComeAgain = !isPipeline(details)
   return (
     <>
       {isParked ? <Resume taskId={taskId} /> : null}
@@ -31,7 +32,7 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
         </Link>
       ) : null}
       {isOpen ? <SignalButton details={details} /> : null}
-      {!isPipeline && (state === 'failed' || state === 'canceled' || isParked) ? (
+      {mayComeAgain && (state === 'failed' || state === 'canceled' || isParked) ? (
         <Confirmed
           label="Retry"
           title="Submit this task again?"
@@ -53,7 +54,7 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
           </p>
         </Confirmed>
       ) : null}
-      {steps.length > 0 && !isPipeline ? <ForkButton details={details} onFork={open} /> : null}
+      {steps.length > 0 && mayComeAgain ? <ForkButton details={details} onFork={open} /> : null}
       <Verify taskId={taskId} />
       {isOpen ? (
         <Confirmed

@@ -16,6 +16,7 @@ import { GRAPH_TYPE, GraphCard } from '../graph/graph-card.tsx'
 import { Actions } from './actions.tsx'
 import { baseOf } from './base.ts'
 import { Facts } from './facts.tsx'
+import { isPipeline } from './is-pipeline.ts'
 import { Panel } from './panel.tsx'
 import { type Span, spansOf } from './spans.ts'
 import { useTaskEvents } from './task-events.ts'
@@ -107,7 +108,7 @@ function OneTask({
       </p>
       {error === null ? null : <Problem error={error} what="the task" onRetry={onRetry} />}
       <Facts details={details} base={baseOf(events.items)} />
-      {details.steps.some(({ key }) => key === '$ku0/pipeline') ? <PipelineCard taskId={taskId} /> : null}
+      {isPipeline(details) ? <PipelineCard taskId={taskId} /> : null}
       {type === GRAPH_TYPE ? <GraphCard details={details} /> : null}
       {events.items.some(isSupervised) ? <SupervisorCard taskId={taskId} type={type} /> : null}
       <div className="panels">
