@@ -11,6 +11,8 @@ describe('an inspection', () => {
     one.send(submission)
     await one.heard(({ answer }) => answer !== undefined)
     expect((await inspect(path)).processes).toMatchObject([{ alive: true }, { alive: true }])
+    // The second cannot declare the first one dead before it dies itself.
+    two.signal('SIGSTOP')
     await one.kill()
     await two.kill()
     const found = await inspect(path)

@@ -23,6 +23,8 @@ test('processes that share a schedule and are killed leave no time out and run n
     workers: 0,
     logger: false,
   })
+  // It fires no more while it and its tasks are read.
+  await runtime.schedules.pause('clock')
   const schedule = await runtime.schedules.get('clock')
   const { tasks } = await runtime.list()
   const { anchorAt = 0 } = { ...schedule?.timing } as { anchorAt?: number }
