@@ -26,12 +26,12 @@ export function failedOf(modules: readonly TestModule[]): FailedTest[] {
 }
 
 /**
- * The files to run once more, alone. None where more than three failed: then it is not the load of the machine. None where an error stood
+ * The files to run once more, alone. None where more than eight failed: then it is not the load of the machine. None where an error stood
  * outside of any file, either: nothing says what to run.
  */
 export function filesToRepeat(failed: readonly FailedTest[], failures: number): readonly string[] {
   const files = [...new Set(failed.map(({ file }) => file))]
-  return files.length <= 3 && failed.length === failures ? files : []
+  return files.length <= 8 && failed.length === failures ? files : []
 }
 
 /** A line for each. */

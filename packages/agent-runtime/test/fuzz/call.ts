@@ -23,6 +23,7 @@ export class Call<W = World> {
         const answer = await this.#door.open(world, ...given)
         await this.#door.keeps?.(world, answer as never, ...given)
       })(),
+      mayWait.has(this.#name) ? 5_000 : 25_000,
     )
     if (outcome === 'waits' && !mayWait.has(this.#name)) throw new Error('it is never answered')
     if (typeof outcome === 'string') return outcome
@@ -44,13 +45,16 @@ export class Call<W = World> {
   }
 }
 
-/** A call for the end of a task that has none waits for it. */
+/** A call for the end of a task that has none waits for it. Any other is answered, however loaded the machine is. */
 const mayWait = new Set(['result'])
 
-async function within(call: Promise<void>): Promise<'answered' | 'waits' | { readonly error: unknown }> {
+async function within(
+  call: Promise<void>,
+  ms: number,
+): Promise<'answered' | 'waits' | { readonly error: unknown }> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<'waits'>((resolve) => {
-    timer = setTimeout(() => resolve('waits'), 5_000)
+    timer = setTimeout(() => resolve('waits'), ms)
   })
   const end = call.then(
     () => 'answered' as const,
