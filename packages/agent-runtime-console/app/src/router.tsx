@@ -4,6 +4,7 @@ import { ApprovalsPage } from './pages/approvals.tsx'
 import { DeadLettersPage } from './pages/dead-letters.tsx'
 import { LimitsPage } from './pages/limits.tsx'
 import { OverviewPage } from './pages/overview/overview.tsx'
+import { viewSearchOf } from './pages/overview/past.ts'
 import { PipelinesPage } from './pages/pipeline/pipelines.tsx'
 import { SupervisorsPage } from './pages/supervisor/supervisors.tsx'
 import { QueuePage } from './pages/queue.tsx'
@@ -30,6 +31,13 @@ const root = createRootRoute({
 })
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
+
+export const overviewRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  validateSearch: viewSearchOf,
+  component: OverviewPage,
+})
 
 export const tasksRoute = createRoute({
   getParentRoute: () => root,
@@ -86,7 +94,7 @@ export const gymRoute = createRoute({
 })
 
 const tree = root.addChildren([
-  createRoute({ getParentRoute: () => root, path: '/', component: OverviewPage }),
+  overviewRoute,
   tasksRoute,
   taskRoute,
   approvalsRoute,

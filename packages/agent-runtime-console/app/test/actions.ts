@@ -341,6 +341,51 @@ export function testActions(
     await page.getByText('The task has ended').waitFor()
   })
 
+  test('a task that runs says who holds it, and each lease when it began and how it ended', async () => {
+    await scene.runtime.submit('hold', null, { taskId: 'held' })
+    await goto('/tasks/held?show=leases')
+    const leases = page.getByRole('list', { name: 'Leases' })
+    await leases.getByText('Lease 1, attempt 1 · live').waitFor()
+    const [lease] = await scene.runtime.leases('held')
+    expect(await page.getByTitle(lease?.workerId ?? '', { exact: true }).count()).toBe(2)
+    expect(await leases.getByText(lease?.leaseId ?? '').count()).toBe(1)
+    // It holds while its heartbeats come.
+    expect(await leases.locator('dt').allInnerTexts()).toEqual([
+      'Held by',
+      'Acquired',
+      'Last heartbeat',
+      'Expires',
+      'Lease id',
+    ])
+    expect(await lookAt(page)).toEqual([])
+    await scene.runtime.cancel('held')
+    await leases.getByText(/^Lease 1, attempt 1 · (?!live)/).waitFor()
+    await leases.getByText('Held for').waitFor()
+  })
+
+  inLong('the charts show a lane or a task type, which stands in the address', async () => {
+    await goto('/')
+    const asked = page.waitForRequest(/\/series\?.*type=greet/)
+    await page.getByLabel('Lane').selectOption('batch')
+    await page.getByLabel('Type').selectOption('greet')
+    expect(new URL((await asked).url()).searchParams.get('lane')).toBe('batch')
+    await page.getByLabel('The last').selectOption('hour')
+    await expect
+      .poll(() => page.url())
+      .toMatch(/\/\?lane=batch&type=greet&last=1h$|\/\?last=1h&lane=batch&type=greet$/)
+    await page.reload()
+    const depth = page.getByRole('figure').filter({ hasText: 'Queued by lane' })
+    await depth.getByText('batch').waitFor()
+    expect(await depth.getByRole('listitem').count()).toBe(1)
+    expect(await page.getByLabel('Type').inputValue()).toBe('greet')
+    await page.getByText('The charts show a part of the tasks').waitFor()
+    expect(await lookAt(page)).toEqual([])
+    await page.getByLabel('Lane').selectOption('all')
+    await page.getByLabel('Type').selectOption('all')
+    await expect.poll(() => depth.getByRole('listitem').count()).toBe(3)
+    expect(page.url()).toMatch(/\/\?last=1h$/)
+  })
+
   inLong('the newest checkpoint is shown with its data, and each with its size', async () => {
     await goto('/tasks/research-1?show=checkpoints')
     await page.getByRole('tab', { name: /^Checkpoints \d/, selected: true }).waitFor()

@@ -100,6 +100,15 @@ const listen = defineTask({ type: 'listen', input: z.unknown() }, async (ctx) =>
   return ctx.waitForSignal('go')
 })
 
+/** It runs until it is canceled. */
+const hold = defineTask(
+  { type: 'hold', input: z.unknown() },
+  ({ signal }) =>
+    new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    }),
+)
+
 const spend = defineTask({ type: 'spend', input: z.unknown() }, async (ctx) => {
   for (const key of ['a', 'b', 'c', 'd']) await ctx.step(key, () => key)
   return 'spent'
@@ -212,6 +221,7 @@ const tasks = [
   speak,
   tell,
   listen,
+  hold,
   spend,
 ]
 

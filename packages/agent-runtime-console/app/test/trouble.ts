@@ -162,6 +162,126 @@ export function testTrouble(browser: () => Browser): void {
     await scene.close()
   })
 
+  test('lists of more than a page go on, and a link finds a request that stands further down', async () => {
+    const scene = await open({ capacity: 105 })
+    const { runtime } = scene
+    const many = (task: string, count: number, input: (at: number) => unknown) =>
+      Array.from({ length: count }, (_, at) => ({
+        task,
+        input: input(at),
+        options: { taskId: `${task}-${at}` },
+      }))
+    await runtime.submitMany(many('ask', 103, (at) => ({ text: `May visitor ${at} come in?` })) as never)
+    await settled(async () => (await runtime.stats()).waiting === 103)
+    await runtime.submitMany(many('hold', 105, () => null) as never)
+    await settled(async () => (await runtime.stats()).running === 105)
+    for (let at = 0; at < 101; at += 1) await runtime.clients.set(`client-${at}`, { credits: at })
+    const { page, faults } = await openPage(browser(), scene.url)
+    const more = (what: string) => page.getByRole('button', { name: `Show more ${what}` })
+
+    await page.goto(`${scene.url}/workers`)
+    const leases = page.getByRole('table', { name: 'Live leases' }).getByRole('row')
+    await page.getByText('100 of 105').waitFor()
+    expect(await leases.count()).toBe(101)
+    expect(await violationsOn(page)).toEqual([])
+    await more('leases').click()
+    await expect.poll(() => leases.count()).toBe(106)
+    await more('leases').waitFor({ state: 'detached' })
+
+    await page.goto(`${scene.url}/limits`)
+    const clients = page.getByRole('table', { name: 'Clients' }).getByRole('row')
+    await more('clients').click()
+    await expect.poll(() => clients.count()).toBe(102)
+    await more('clients').waitFor({ state: 'detached' })
+
+    await page.goto(scene.url)
+    await page.getByText('100+ approvals wait for a verdict').waitFor()
+    await page.goto(`${scene.url}/approvals?request=ask-102`)
+    await page.getByText('May visitor 102 come in?').waitFor()
+    const requests = page.getByRole('list', { name: 'Requests' }).locator('[data-row]')
+    expect(await requests.count()).toBe(101)
+    expect(await violationsOn(page)).toEqual([])
+    await more('requests').click()
+    await expect.poll(() => requests.count()).toBe(103)
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await expect.poll(() => requests.count()).toBe(102)
+    // Nobody is shown another request in place of one that was answered.
+    await page.goto(`${scene.url}/approvals?request=ask-102`)
+    await page.getByText('This request is not open').waitFor()
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0)
+    expect(faults).toEqual([])
+    await page.context().close()
+    await scene.close()
+  })
+
+  test('a bulk action that fails is tried again from its dialog', async () => {
+    const scene = await open()
+    await scene.runtime.submitMany(
+      Array.from({ length: 3 }, (_, at) => ({
+        task: 'greet',
+        input: `bulk ${at}`,
+        options: { delayMs: 3_600_000, labels: { batch: 'bulk' } },
+      })),
+    )
+    const { page } = await openPage(browser(), scene.url)
+    const dialog = page.getByRole('dialog')
+    const press = (name: string) => dialog.getByRole('button', { name, exact: true }).click()
+    const fails = (on: string, status: number) =>
+      page.route(on, (route) =>
+        route.fulfill({
+          status,
+          contentType: 'application/problem+json',
+          body: JSON.stringify({ type: 'about:blank', title: 'No', status, code: 'no', detail: 'it cannot' }),
+        }),
+      )
+    await page.goto(`${scene.url}/tasks?label=batch=bulk`)
+    await fails('**/api/v1/tasks:bulk', 503)
+    await page.getByRole('button', { name: 'Cancel all of these…' }).click()
+    await dialog.getByText('It cannot.').waitFor()
+    expect(await violationsOn(page)).toEqual([])
+    await page.unroute('**/api/v1/tasks:bulk')
+    await press('Try again')
+    await dialog.getByRole('button', { name: 'Cancel 3 tasks' }).waitFor()
+
+    // The start gets no answer; then the action was stopped half way.
+    await fails('**/api/v1/tasks:bulk/*', 503)
+    await press('Cancel 3 tasks')
+    await dialog.getByText('It cannot.').waitFor()
+    expect((await scene.runtime.stats()).totals.canceled).toBe(0)
+    await page.unroute('**/api/v1/tasks:bulk/*')
+    const part = {
+      state: 'stopped',
+      count: 3,
+      done: 1,
+      changed: 1,
+      before: 0,
+      rejected: 0,
+      problem: 'the queue is full',
+    }
+    await page.route('**/api/v1/tasks:bulk/*', (route) => route.fulfill({ json: { token: 'x', ...part } }))
+    await press('Try again')
+    await dialog.getByText('1 of 3 looked at, 1 canceled. It was stopped.').waitFor()
+    expect(await violationsOn(page)).toEqual([])
+    await page.unroute('**/api/v1/tasks:bulk/*')
+
+    // It goes on with a count of what is left. A server that was started anew knows no token.
+    await press('Go on')
+    await dialog.getByRole('button', { name: 'Cancel 3 tasks' }).waitFor()
+    await page.route('**/api/v1/tasks:bulk/*', (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({ json: { token: 'x', ...part, state: 'running' } })
+        : route.continue(),
+    )
+    await press('Cancel 3 tasks')
+    await dialog.getByText('There is no bulk action x.').waitFor()
+    await page.unroute('**/api/v1/tasks:bulk/*')
+    await press('Try again')
+    await press('Cancel 3 tasks')
+    await dialog.getByText('3 of 3 looked at, 3 canceled. Done.').waitFor()
+    await page.context().close()
+    await scene.close()
+  })
+
   test('the queue names the clients that have too few credits, and leads to their tasks', async () => {
     const scene = await open({ ledger: true })
     const { credits } = scene.runtime
@@ -227,4 +347,9 @@ export function testTrouble(browser: () => Browser): void {
     await page.context().close()
     await scene.close()
   })
+}
+
+/** Waits for what a server without a browser brings about. */
+async function settled(isSo: () => Promise<boolean>): Promise<void> {
+  await expect.poll(isSo, { timeout: 50_000 }).toBe(true)
 }

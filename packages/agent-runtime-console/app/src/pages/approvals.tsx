@@ -4,15 +4,17 @@ import { Link, useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask } from '../server/ask.ts'
 import { useMayOperate } from '../server/info.ts'
+import { useLivePages } from '../server/live-pages.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
 import { Copy, curl } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { many } from '../ui/format.ts'
+import { many, shortId } from '../ui/format.ts'
 import { Json } from '../ui/json.tsx'
 import { Markdown } from '../ui/markdown.tsx'
+import { More } from '../ui/more.tsx'
 import { When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
 
@@ -21,7 +23,15 @@ export function ApprovalsPage() {
   const { request } = useSearch({ from: '/approvals' })
   const navigate = useNavigate()
   const router = useRouter()
-  const approvals = useLiveQuery(['approvals'], () => api().approvals.list({ limit: 100 }))
+  const approvals = useLivePages(['approvals'], async (cursor) => {
+    const page = await api().approvals.list({ limit: 100, cursor })
+    return { rows: page.approvals, cursor: page.cursor }
+  })
+  const isListed = approvals.data?.some((it) => isAskedFor(it, request)) === true
+  // A link may name a request that stands further down.
+  const linked = useLiveQuery(['approvals', 'of', request], () => findRequest(request ?? ''), {
+    isEnabled: request !== undefined && approvals.data !== undefined && !isListed,
+  })
   const choose = (approvalId: string) =>
     void navigate({ to: '/approvals', search: { request: approvalId }, replace: true })
   /** Whoever has gone to another request or page by the time that this one is answered stays there. */
@@ -33,8 +43,10 @@ export function ApprovalsPage() {
   return (
     <Page title="Approvals" beside={<Copy text={curl('/approvals')} label="Copy as cURL" />}>
       <Asked query={approvals} what="the approvals">
-        {({ approvals: all, cursor }) => {
-          if (all.length === 0)
+        {(listed) => {
+          const more = isListed || linked.data === undefined || linked.data === null ? [] : [linked.data]
+          const all = [...more, ...listed]
+          if (all.length === 0 && !approvals.hasNextPage)
             return (
               <Empty title="Nothing waits for a verdict">
                 <p>
@@ -43,8 +55,7 @@ export function ApprovalsPage() {
                 </p>
               </Empty>
             )
-          const chosen =
-            all.find(({ approvalId, taskId }) => approvalId === request || taskId === request) ?? all[0]
+          const chosen = request === undefined ? all[0] : all.find((it) => isAskedFor(it, request))
           return (
             <div className="inbox">
               <ul className="card plain inbox-list" aria-label="Requests">
@@ -58,17 +69,27 @@ export function ApprovalsPage() {
                     >
                       <strong>{it.key}</strong>
                       <span className="faint">
-                        {it.type} · <When at={it.requestedAt} />
+                        {it.type} · <code title={it.taskId}>{shortId(it.taskId)}</code> ·{' '}
+                        <When at={it.requestedAt} />
                       </span>
                     </button>
                   </li>
                 ))}
-                {cursor === undefined ? null : (
-                  <li className="faint pad">the first {all.length}; answered ones make room for more</li>
-                )}
+                {approvals.hasNextPage ? (
+                  <li>
+                    <More pages={approvals} what="requests" />
+                  </li>
+                ) : null}
               </ul>
-              {chosen === undefined ? null : (
+              {chosen !== undefined ? (
                 <Request key={chosen.approvalId} request={chosen} onDone={leave} />
+              ) : request === undefined || linked.data === undefined ? null : (
+                <Empty title="This request is not open">
+                  <p>
+                    <code>{request}</code> was answered, its time ran out, or its task has ended. The requests
+                    beside this are open.
+                  </p>
+                </Empty>
               )}
             </div>
           )
@@ -76,6 +97,20 @@ export function ApprovalsPage() {
       </Asked>
     </Page>
   )
+}
+
+function isAskedFor({ approvalId, taskId }: PendingApproval, request: string | undefined): boolean {
+  return approvalId === request || taskId === request
+}
+
+/** The open request that a link names by its own id, which begins with that of its task, or by its task. */
+async function findRequest(request: string): Promise<PendingApproval | null> {
+  for (const task of new Set([request, request.replace(/:\d+$/, '')])) {
+    const { approvals } = await api().approvals.list({ task })
+    const found = approvals.find((it) => isAskedFor(it, request))
+    if (found !== undefined) return found
+  }
+  return null
 }
 
 const NAME_SLOT = 'agent-runtime reviewer'

@@ -9,6 +9,7 @@ import { useAct } from '../ui/act.tsx'
 import { Copy, curl } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { shortId } from '../ui/format.ts'
+import { More } from '../ui/more.tsx'
 import { When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
 import { Problem } from '../ui/problem.tsx'
@@ -132,17 +133,7 @@ export function DeadLettersPage() {
           ]}
         />
       )}
-      {letters.hasNextPage ? (
-        <p className="row pad">
-          <button
-            type="button"
-            disabled={letters.isFetchingNextPage}
-            onClick={() => void letters.fetchNextPage()}
-          >
-            Show more
-          </button>
-        </p>
-      ) : null}
+      <More pages={letters} what="dead letters" />
       {isBulk ? (
         <BulkDialog
           action="retry"

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask } from '../server/ask.ts'
 import { useMayOperate } from '../server/info.ts'
+import { useLivePages } from '../server/live-pages.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { Confirmed, useAct } from '../ui/act.tsx'
@@ -10,22 +11,31 @@ import { Asked } from '../ui/asked.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { amount, count, duration, many, shortId } from '../ui/format.ts'
+import { More } from '../ui/more.tsx'
 import { When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
 import { State } from '../ui/state.tsx'
 import { Table } from '../ui/table.tsx'
 
+const PAGE = 100
+
 /** Budgets that ask, quotas, shares and circuits. */
 export function LimitsPage() {
-  const budgets = useLiveQuery(['budgets'], () => api().budgets.list({ limit: 100 }))
+  const budgets = useLivePages(['budgets'], async (cursor) => {
+    const page = await api().budgets.list({ limit: PAGE, cursor })
+    return { rows: page.budgets, cursor: page.cursor }
+  })
   const quotas = useLiveQuery(['quotas'], () => api().quotas())
-  const clients = useLiveQuery(['clients'], () => api().clients.list({ limit: 1_000 }))
+  const clients = useLivePages(['clients'], async (after) => {
+    const rows = await api().clients.list({ limit: PAGE, after })
+    return { rows, cursor: rows.length === PAGE ? rows.at(-1)?.name : undefined }
+  })
   const routes = useLiveQuery(['routes'], () => ask<{ routes: Route[] }>('GET', '/routes'), { isSlow: true })
   return (
     <Page title="Limits">
       <h2>Budgets that ask</h2>
       <Asked query={budgets} what="the budgets">
-        {({ budgets: all }) =>
+        {(all) =>
           all.length === 0 ? (
             <Empty title="No budget asks">
               <p>A budget with a soft line stops here when it passes the line, until somebody answers.</p>
@@ -40,11 +50,15 @@ export function LimitsPage() {
           )
         }
       </Asked>
+      <More pages={budgets} what="budgets" />
       <h2>Quotas</h2>
       <Asked query={quotas} what="the quotas">
         {(all) =>
           all.length === 0 ? (
-            <p className="faint">Nothing was counted for a quota.</p>
+            <p className="faint">
+              Nothing was counted for a quota. Set limits for models, tools, clients and labels in the
+              configuration of the runtime; a quota stands here once a task counts for it.
+            </p>
           ) : (
             <Table caption="Quotas" rows={all} keyOf={({ key }) => key} columns={quotaColumns} />
           )
@@ -60,11 +74,15 @@ export function LimitsPage() {
           )
         }
       </Asked>
+      <More pages={clients} what="clients" />
       <h2>Circuits</h2>
       <Asked query={routes} what="the circuits">
         {({ routes: all }) =>
           all.length === 0 ? (
-            <p className="faint">No route has failed.</p>
+            <p className="faint">
+              No route has a problem. A route is a task type whose work has a profile: work that breaks its
+              limits or falls silent opens its circuit, and new tasks of the type are refused for a while.
+            </p>
           ) : (
             <Table caption="Circuits" rows={all} keyOf={({ route }) => route} columns={routeColumns} />
           )

@@ -1,25 +1,30 @@
 import { Link } from '@tanstack/react-router'
 import type { WorkerStatus } from '@ku0/agent-runtime-core'
 import { useMayOperate } from '../server/info.ts'
+import { useLivePages } from '../server/live-pages.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { Confirmed, useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
 import { Copy, curl } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { shortId, some } from '../ui/format.ts'
+import { count, shortId, some } from '../ui/format.ts'
+import { More } from '../ui/more.tsx'
 import { useNow, When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
 import { STALE_MS } from './overview/needs.tsx'
 
 /** Who runs tasks, and which. */
-/** As many leases are shown. */
-const MOST = 100
-
 export function WorkersPage() {
   const workers = useLiveQuery(['workers'], () => api().workers())
-  const leases = useLiveQuery(['leases'], () => api().liveLeases({ limit: MOST }))
+  const leases = useLivePages(['leases'], async (cursor) => {
+    const page = await api().liveLeases({ limit: 100, cursor })
+    return { rows: page.leases, cursor: page.cursor }
+  })
+  const stats = useLiveQuery(['queue stats'], () => api().stats())
+  // The server goes on through tasks that nobody runs.
+  const hasMoreLeases = leases.hasNextPage && (leases.data?.length ?? 0) < (stats.data?.running ?? Infinity)
   const now = useNow(5_000)
   return (
     <Page title="Workers" beside={<Copy text={curl('/workers')} label="Copy as cURL" />}>
@@ -71,41 +76,41 @@ export function WorkersPage() {
       </Asked>
       <h2>Leases</h2>
       <Asked query={leases} what="the leases">
-        {({ leases: all, cursor }) =>
+        {(all) =>
           all.length === 0 ? (
-            <p className="faint">No task runs now.</p>
+            <p className="faint">No task runs now. Each task that a worker runs has a lease here.</p>
           ) : (
-            <>
-              <Table
-                caption="Live leases"
-                rows={all}
-                keyOf={({ leaseId }) => leaseId}
-                columns={[
-                  {
-                    name: 'Task',
-                    show: ({ taskId }) => (
-                      <Link to="/tasks/$taskId" params={{ taskId }} data-row>
-                        <code title={taskId}>{shortId(taskId)}</code>
-                      </Link>
-                    ),
-                  },
-                  {
-                    name: 'Worker',
-                    show: ({ workerId }) => <code title={workerId}>{shortId(workerId)}</code>,
-                    isExtra: true,
-                  },
-                  { name: 'Attempt', show: ({ attempt }) => attempt, isNumber: true },
-                  { name: 'Since', show: ({ acquiredAt }) => <When at={acquiredAt} /> },
-                  { name: 'Expires', show: ({ expiresAt }) => <When at={expiresAt} /> },
-                ]}
-              />
-              {cursor === undefined || all.length < MOST ? null : (
-                <p className="faint pad">These are the newest; there are more.</p>
-              )}
-            </>
+            <Table
+              caption="Live leases"
+              rows={all}
+              keyOf={({ leaseId }) => leaseId}
+              columns={[
+                {
+                  name: 'Task',
+                  show: ({ taskId }) => (
+                    <Link to="/tasks/$taskId" params={{ taskId }} data-row>
+                      <code title={taskId}>{shortId(taskId)}</code>
+                    </Link>
+                  ),
+                },
+                {
+                  name: 'Worker',
+                  show: ({ workerId }) => <code title={workerId}>{shortId(workerId)}</code>,
+                  isExtra: true,
+                },
+                { name: 'Attempt', show: ({ attempt }) => attempt, isNumber: true },
+                { name: 'Since', show: ({ acquiredAt }) => <When at={acquiredAt} /> },
+                { name: 'Expires', show: ({ expiresAt }) => <When at={expiresAt} /> },
+              ]}
+            />
           )
         }
       </Asked>
+      <More pages={{ ...leases, hasNextPage: hasMoreLeases }} what="leases">
+        {stats.data === undefined
+          ? null
+          : `${count(leases.data?.length ?? 0)} of ${count(stats.data.running)}`}
+      </More>
     </Page>
   )
 }

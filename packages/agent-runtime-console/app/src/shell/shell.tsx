@@ -112,7 +112,7 @@ function StoreFacts() {
   if (data === undefined) return null
   return (
     <p title={`Store ${data.storeId}`}>
-      Store: {data.kind}, {data.durability}
+      Store: {data.kind === data.durability ? data.kind : `${data.kind}, ${data.durability}`}
     </p>
   )
 }

@@ -1,4 +1,3 @@
-import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Problem } from './problem.tsx'
 
@@ -8,7 +7,11 @@ export function Asked<T>({
   what,
   children,
 }: {
-  readonly query: UseQueryResult<T>
+  readonly query: {
+    readonly data: T | undefined
+    readonly error: unknown
+    readonly refetch: () => unknown
+  }
   readonly what: string
   readonly children: (data: T) => ReactNode
 }) {

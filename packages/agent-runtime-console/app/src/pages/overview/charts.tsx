@@ -1,20 +1,27 @@
+import type { Lane } from '@ku0/agent-runtime-core'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
+import { useLiveQuery } from '../../server/live.tsx'
+import { api } from '../../server/session.ts'
+import { Problem } from '../../ui/problem.tsx'
+import { lanes } from '../tasks/names.ts'
 import { Chart } from './chart.tsx'
-import { refusedIn, usePast, WINDOWS, withLength } from './past.ts'
+import { refusedIn, usePast, type View, type ViewSearch, viewSearchOf, WINDOWS, withLength } from './past.ts'
 import type { Line } from './plot.tsx'
 import { rates, type Sample } from './samples.ts'
 
 /** What the store knows of the past, and from then on what this page has seen. */
 export function Charts({
-  samples,
-  windowMs,
-  onWindow,
+  samples: ofAll,
+  view,
 }: {
   readonly samples: readonly Sample[]
-  readonly windowMs: number
-  readonly onWindow: (windowMs: number) => void
+  readonly view: View
 }) {
-  const { data } = usePast(windowMs)
+  const { data, error, refetch } = usePast(view)
+  const isNarrow = view.lane !== undefined || view.type !== undefined
+  // What this page has seen is of all tasks together.
+  const samples = isNarrow ? none : ofAll
   const seen = samples[0]?.at ?? Infinity
   const { past, at, depth, ended, flight } = useMemo(() => {
     const points = data?.points ?? []
@@ -24,7 +31,7 @@ export function Charts({
       .filter((point) => point.at - point.ms < seen)
       .map((point) => ({ ...point, at: Math.min(point.at, seen - 1) }))
     const rate = (value: number, { ms }: { readonly ms: number }) => (value * 1_000) / ms
-    const lane = (name: keyof Sample['depth'] & string): Line => ({
+    const lane = (name: Lane): Line => ({
       name,
       color: name,
       values: [...before.map((it) => it.queued?.[name] ?? null), ...samples.map((it) => it.depth[name])],
@@ -38,7 +45,7 @@ export function Charts({
     return {
       past: points,
       at: [...before, ...samples].map((it) => it.at),
-      depth: [lane('interactive'), lane('normal'), lane('batch')],
+      depth: lanes.filter((it) => view.lane === undefined || it === view.lane).map(lane),
       ended: [
         counted('completed'),
         counted('failed'),
@@ -56,29 +63,19 @@ export function Charts({
       ],
       flight: [{ name: 'running', color: 'running', values: running }],
     }
-  }, [data, samples, seen])
+  }, [data, samples, seen, view.lane])
   const waits = useMemo<readonly Line[]>(
     () => [
-      { name: 'half below', color: 'normal', values: past.map(({ wait }) => seconds(wait?.half)) },
-      { name: '95 % below', color: 'batch', values: past.map(({ wait }) => seconds(wait?.most)) },
+      { name: 'half within', color: 'normal', values: past.map(({ wait }) => seconds(wait?.half)) },
+      { name: '95 % within', color: 'batch', values: past.map(({ wait }) => seconds(wait?.most)) },
     ],
     [past],
   )
   const waitAt = useMemo(() => past.map((it) => it.at), [past])
   return (
     <>
-      <p className="row chart-window">
-        <label>
-          The last{' '}
-          <select value={windowMs} onChange={(event) => onWindow(Number(event.target.value))}>
-            {WINDOWS.map((it) => (
-              <option key={it.windowMs} value={it.windowMs}>
-                {it.name}
-              </option>
-            ))}
-          </select>
-        </label>
-      </p>
+      <Choice view={view} />
+      {error === null ? null : <Problem error={error} what="the past" onRetry={refetch} />}
       <div className="charts">
         <Chart title="Queued by lane" at={at} lines={depth} />
         <Chart title="Ended a second" at={at} lines={ended} />
@@ -86,6 +83,68 @@ export function Charts({
         <Chart title="Seconds until a start" at={waitAt} lines={waits} />
       </div>
     </>
+  )
+}
+
+const none: readonly Sample[] = []
+
+/** How far back the charts reach, and of which tasks: all of it stands in the address. */
+function Choice({ view: { windowMs, lane, type } }: { readonly view: View }) {
+  const search = useSearch({ from: '/' })
+  const navigate = useNavigate()
+  const workers = useLiveQuery(['workers'], () => api().workers())
+  const types = new Set([
+    ...(workers.data ?? []).flatMap((it) => it.types),
+    ...(type === undefined ? [] : [type]),
+  ])
+  const choose = (next: ViewSearch) =>
+    void navigate({
+      to: '/',
+      search: viewSearchOf({ ...search, ...next }),
+      replace: true,
+      resetScroll: false,
+    })
+  return (
+    <p className="row wrap chart-window">
+      <label>
+        The last{' '}
+        <select
+          value={WINDOWS.find((it) => it.windowMs === windowMs)?.id}
+          onChange={({ target }) => choose({ last: target.value === WINDOWS[0].id ? '' : target.value })}
+        >
+          {WINDOWS.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Lane{' '}
+        <select value={lane ?? ''} onChange={({ target }) => choose({ lane: target.value })}>
+          <option value="">all</option>
+          {lanes.map((it) => (
+            <option key={it} value={it}>
+              {it}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Type{' '}
+        <select value={type ?? ''} onChange={({ target }) => choose({ type: target.value })}>
+          <option value="">all</option>
+          {[...types].toSorted().map((it) => (
+            <option key={it} value={it}>
+              {it}
+            </option>
+          ))}
+        </select>
+      </label>
+      {lane === undefined && type === undefined ? null : (
+        <span className="faint">The charts show a part of the tasks; the figures above count all.</span>
+      )}
+    </p>
   )
 }
 

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { count, many, shortId } from '../../ui/format.ts'
-import { usePast } from './past.ts'
+import { usePast, type View } from './past.ts'
 
 const MOST_WORKERS = 6
 
@@ -37,8 +37,8 @@ export function InFlight() {
 }
 
 /** Why submissions were refused in the time that the charts show. */
-export function Refused({ total, windowMs }: { readonly total: number; readonly windowMs: number }) {
-  const { data } = usePast(windowMs)
+export function Refused({ total, view }: { readonly total: number; readonly view: View }) {
+  const { data } = usePast(view)
   const reasons = new Map<string, number>()
   for (const { refused = {} } of data?.points ?? [])
     for (const [reason, number] of Object.entries(refused))

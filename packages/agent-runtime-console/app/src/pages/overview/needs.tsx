@@ -1,8 +1,10 @@
+import type { StoreStats } from '@ku0/agent-runtime-core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { ask } from '../../server/ask.ts'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
+import { count } from '../../ui/format.ts'
 import { useNow } from '../../ui/now.tsx'
 
 /** A worker that was not seen for longer may be gone. */
@@ -14,39 +16,43 @@ interface Route {
 }
 
 /** What does not go on by itself. */
-export function Needs() {
+export function Needs({ stats: { totals, deleted } }: { readonly stats: StoreStats }) {
   const now = useNow(10_000)
   const approvals = useLiveQuery(['approvals'], () => api().approvals.list({ limit: 100 }))
   const budgets = useLiveQuery(['budgets'], () => api().budgets.list({ limit: 100 }))
   const why = useLiveQuery(['queue'], () => api().explainQueue())
   const workers = useLiveQuery(['workers'], () => api().workers())
   const routes = useLiveQuery(['routes'], () => ask<{ routes: Route[] }>('GET', '/routes'), { isSlow: true })
-  const failed = useLiveQuery(['count', 'failed'], () => api().count({ states: ['failed'] }), {
-    isSlow: true,
-  })
+  // All that ever failed, without those that retention has deleted: to count the tasks would look at each.
+  const failed = totals.failed - deleted.failed
   const reason = (name: string) => why.data?.reasons.find((it) => it.reason === name)?.count ?? 0
   const stale = workers.data?.filter(({ lastSeenAt }) => now - lastSeenAt > STALE_MS).length ?? 0
   const open = routes.data?.routes.filter(({ circuit }) => circuit !== 'closed').length ?? 0
   const needs: readonly (readonly [
     many: number,
+    /** There may be more than were counted. */
+    isPart: boolean,
     one: string,
     more: string,
     link: (text: ReactNode) => ReactNode,
   ])[] = [
     [
       approvals.data?.approvals.length ?? 0,
+      approvals.data?.cursor !== undefined,
       'approval waits for a verdict',
       'approvals wait for a verdict',
       (text) => <Link to="/approvals">{text}</Link>,
     ],
     [
       budgets.data?.budgets.length ?? 0,
+      budgets.data?.cursor !== undefined,
       'budget asks whether to go on',
       'budgets ask whether to go on',
       (text) => <Link to="/limits">{text}</Link>,
     ],
     [
       reason('divergence'),
+      false,
       'task is parked because its code took another path',
       'tasks are parked because their code took another path',
       // The list of tasks has no filter for them; the queue has the oldest one.
@@ -54,19 +60,22 @@ export function Needs() {
     ],
     [
       reason('worker'),
+      false,
       'task has no worker that runs its type',
       'tasks have no worker that runs their type',
       (text) => <Link to="/queue">{text}</Link>,
     ],
     [
-      failed.data ?? 0,
+      failed,
+      false,
       'task has failed permanently',
       'tasks have failed permanently',
       (text) => <Link to="/dead-letters">{text}</Link>,
     ],
-    [open, 'circuit is open', 'circuits are open', (text) => <Link to="/limits">{text}</Link>],
+    [open, false, 'circuit is open', 'circuits are open', (text) => <Link to="/limits">{text}</Link>],
     [
       stale,
+      false,
       'worker has been silent for a minute',
       'workers have been silent for a minute',
       (text) => <Link to="/workers">{text}</Link>,
@@ -80,11 +89,15 @@ export function Needs() {
         <p className="faint">Nothing: no approval, no budget and no failed task waits for somebody.</p>
       ) : (
         <ul>
-          {some.map(([many, one, more, link]) => (
+          {some.map(([many, isPart, one, more, link]) => (
             <li key={more}>
               {link(
                 <>
-                  <strong>{many.toLocaleString('en')}</strong> {many === 1 ? one : more}
+                  <strong>
+                    {count(many)}
+                    {isPart ? '+' : ''}
+                  </strong>{' '}
+                  {many === 1 && !isPart ? one : more}
                 </>,
               )}
             </li>

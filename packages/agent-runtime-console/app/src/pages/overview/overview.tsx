@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { Link, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
@@ -10,11 +10,11 @@ import { Page } from '../../ui/page.tsx'
 import { Charts } from './charts.tsx'
 import { InFlight, Refused } from './in-flight.tsx'
 import { Needs } from './needs.tsx'
-import { WINDOWS } from './past.ts'
+import { viewOf } from './past.ts'
 import { keepSample, lately, quantile } from './samples.ts'
 
 export function OverviewPage() {
-  const [windowMs, setWindow] = useState<number>(WINDOWS[0].windowMs)
+  const view = viewOf(useSearch({ from: '/' }))
   const stats = useLiveQuery(['stats'], async () => {
     const found = await api().stats()
     return { stats: found, samples: keepSample(found, Date.now()) }
@@ -22,8 +22,9 @@ export function OverviewPage() {
   return (
     <Page title="Overview" beside={<Copy text={curl('/stats')} label="Copy as cURL" />}>
       <Asked query={stats} what="the counters of the store">
-        {({ stats: { depth, running, waiting, delayed, totals }, samples }) =>
-          totals.submitted === 0 ? (
+        {({ stats: all, samples }) => {
+          const { depth, running, waiting, delayed, totals } = all
+          return totals.submitted === 0 ? (
             <FirstTask />
           ) : (
             <>
@@ -45,15 +46,15 @@ export function OverviewPage() {
                 </Figure>
                 <WaitFigure />
               </ul>
-              <Needs />
-              <Charts samples={samples} windowMs={windowMs} onWindow={setWindow} />
+              <Needs stats={all} />
+              <Charts samples={samples} view={view} />
               <div className="beside">
                 <InFlight />
-                <Refused total={totals.rejected} windowMs={windowMs} />
+                <Refused total={totals.rejected} view={view} />
               </div>
             </>
           )
-        }
+        }}
       </Asked>
     </Page>
   )
@@ -127,7 +128,7 @@ function WaitFigure() {
     <Figure name="Wait for a start" value={half === undefined ? '–' : roundly(half)}>
       {most === undefined || nearly === undefined
         ? 'no task has started'
-        : `half of the newest ${data?.length}; 95\u00A0% below ${duration(most)}, 99\u00A0% below ${duration(nearly)}`}
+        : `or less for half of the newest ${data?.length}; 95\u00A0% within ${duration(most)}, 99\u00A0% within ${duration(nearly)}`}
     </Figure>
   )
 }

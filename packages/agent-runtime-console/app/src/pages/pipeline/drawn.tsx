@@ -48,6 +48,7 @@ export function DrawnPipeline({ pipeline }: { readonly pipeline: PipelineRecord 
               style={{
                 left: label.x,
                 top: label.y,
+                width: label.width,
                 // It stands beside the lanes of other arrows.
                 ...(label.at === 'beside' ? { maxWidth: (boxes[0]?.width ?? 0) - label.x } : {}),
               }}

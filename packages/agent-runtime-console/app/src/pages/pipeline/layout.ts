@@ -62,12 +62,18 @@ interface Arrow {
   /** For the `d` of a path. */
   readonly path: string
   /** The label's place: `above` its line in a gap, `beside` it in a gap of a column, or `on` the line of a lane. */
-  readonly label: { readonly x: number; readonly y: number; readonly at: 'above' | 'beside' | 'on' }
+  readonly label: {
+    readonly x: number
+    readonly y: number
+    readonly at: 'above' | 'beside' | 'on'
+    /** As wide as it may be, where another box begins beside it. */
+    readonly width?: number
+  }
 }
 
-const BOX = { width: 164, height: 92 }
+const BOX = { width: 164, mostWidth: 232, height: 92 }
 const LEAST_GAP = 104
-const MOST_GAP = 200
+const MOST_GAP = 220
 const COLUMN_GAP = 60
 const LANE = { row: 34, column: 48 }
 const ROUND = 8
@@ -81,7 +87,8 @@ export function layout(count: number, edges: readonly Edge[], room: number, isCo
   const laneCount = Math.max(0, ...[...lanes.values()].map((lane) => lane + 1))
   const step = isColumn ? LANE.column : LANE.row
   const beside = laneCount === 0 ? 0 : laneCount * step + 8
-  const long = isColumn ? BOX.height : BOX.width
+  const shared = (room - (count - 1) * MOST_GAP) / count
+  const long = isColumn ? BOX.height : Math.min(BOX.mostWidth, Math.max(BOX.width, shared))
   const across = isColumn ? Math.max(140, room - beside) : BOX.height
   const free = count < 2 ? 0 : (room - count * long) / (count - 1)
   const gap = isColumn ? COLUMN_GAP : Math.min(MOST_GAP, Math.max(LEAST_GAP, free))
@@ -96,7 +103,9 @@ export function layout(count: number, edges: readonly Edge[], room: number, isCo
     const lane = lanes.get(edge)
     if (lane === undefined) {
       const [start, end] = [begin(edge.from) + long, begin(edge.to)]
-      const label = { ...place((start + end) / 2, middle), at: isColumn ? 'beside' : 'above' } as const
+      const label = isColumn
+        ? ({ ...place((start + end) / 2, middle), at: 'beside' } as const)
+        : ({ ...place((start + end) / 2, middle), at: 'above', width: gap - 8 } as const)
       return { edge, path: `M ${at(start, middle)} L ${at(end - 2, middle)}`, label }
     }
     const aside = across + 22 + lane * step

@@ -34,7 +34,16 @@ export function EventList({
           Show {Math.min(1_000, wanted.length - shown.length)} before these
         </button>
       ) : null}
-      {wanted.length === 0 ? <p className="faint">No event is like this.</p> : null}
+      {wanted.length > 0 ? null : events.length === 0 ? (
+        <p className="faint">No event is stored.</p>
+      ) : (
+        <p className="row faint">
+          No event of {events.length} has this in it.
+          <button type="button" onClick={() => setPart('')}>
+            Show all
+          </button>
+        </p>
+      )}
       <ol className="plain events">
         {shown.map((event, index) => (
           <li key={`${event.seq} ${event.type} ${index}`}>

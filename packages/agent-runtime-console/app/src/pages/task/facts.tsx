@@ -3,12 +3,12 @@ import { Link } from '@tanstack/react-router'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { api } from '../../server/session.ts'
-import { amount, duration, some } from '../../ui/format.ts'
+import { amount, duration, shortId, some } from '../../ui/format.ts'
 import { When } from '../../ui/now.tsx'
 
 /** Why it stands as it does, and what was given with it. */
 export function Facts({
-  details: { task, leases },
+  details: { task },
   base,
 }: {
   readonly details: TaskDetails
@@ -26,7 +26,18 @@ export function Facts({
     ...('finishedAt' in task && task.startedAt !== undefined
       ? [['Took', duration(task.finishedAt - task.startedAt)] as const]
       : []),
-    ...(task.state === 'running' ? [['Worker', task.lease.workerId] as const] : []),
+    ...(task.state === 'running'
+      ? [
+          [
+            'Held by',
+            <Link key="worker" to="/workers" title={task.lease.workerId}>
+              {shortId(task.lease.workerId)}
+            </Link>,
+          ] as const,
+          ['Heartbeat', <When key="heartbeat" at={task.lease.lastHeartbeatAt} />] as const,
+          ['Lease ends', <When key="lease" at={task.lease.expiresAt} />] as const,
+        ]
+      : []),
     ...(task.client === undefined ? [] : [['Client', task.client] as const]),
     ...(why.data?.agreement === undefined
       ? []
@@ -40,7 +51,6 @@ export function Facts({
       : [['Swarm', `${task.swarm}${task.agent === undefined ? '' : `, ${task.agent}`}`] as const]),
     ...(task.used === undefined ? [] : [['Used', usage(task.used)] as const]),
     ...(task.budget === undefined ? [] : [['Budget left', usage(task.budget.left)] as const]),
-    ...(leases.length > 1 ? [['Leases', String(leases.length)] as const] : []),
     ...(base === undefined
       ? []
       : [

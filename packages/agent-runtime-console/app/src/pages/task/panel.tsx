@@ -10,6 +10,7 @@ import { ChildBranch } from './child-branch.tsx'
 import { baseOf } from './base.ts'
 import { Compare } from './compare.tsx'
 import { EventList } from './events.tsx'
+import { Leases } from './leases.tsx'
 import { Output } from './output.tsx'
 import type { Span } from './spans.ts'
 import type { Followed } from './task-events.ts'
@@ -28,7 +29,7 @@ export function Panel({
   readonly show: string | undefined
   readonly onShow: (show: string) => void
 }) {
-  const { task, steps, children } = details
+  const { task, steps, children, leases } = details
   const hasError = task.state === 'failed'
   const base = baseOf(events.items)
   const checkpoints = checkpointsIn(events.items)
@@ -40,6 +41,7 @@ export function Panel({
     ['output', 'Output'] as const,
     ['steps', `Steps ${steps.length === 0 ? '' : steps.length}`] as const,
     ...(checkpoints.length === 0 ? [] : [['checkpoints', `Checkpoints ${checkpoints.length}`] as const]),
+    ['leases', `Leases ${leases.length === 0 ? '' : leases.length}`] as const,
     ['events', 'Events'] as const,
     ...(base === undefined ? [] : [['compare', 'Compare'] as const]),
     ['children', `Children ${children.length === 0 ? '' : children.length}`] as const,
@@ -96,7 +98,7 @@ function Shown({
   readonly events: Followed<RuntimeEvent>
   readonly selected: Span | undefined
 }) {
-  const { task, steps, children } = details
+  const { task, steps, children, leases } = details
   switch (open) {
     case 'selected': {
       const of = events.items.filter(({ seq }) => selected?.seqs.includes(seq) === true)
@@ -128,7 +130,9 @@ function Shown({
       return <Output taskId={task.taskId} />
     case 'steps':
       return steps.length === 0 ? (
-        <p className="faint">No step is recorded.</p>
+        <p className="faint">
+          No step is recorded. A handler records one with <code>ctx.step</code>, and repeats none that it has.
+        </p>
       ) : (
         <ul className="plain">
           {steps.map(({ key, result, durationMs, seq }) => (
@@ -145,6 +149,8 @@ function Shown({
       )
     case 'checkpoints':
       return <Checkpoints taskId={task.taskId} events={checkpointsIn(events.items)} />
+    case 'leases':
+      return <Leases leases={leases} />
     case 'events':
       return <EventList events={events.items} />
     case 'compare': {
@@ -179,7 +185,12 @@ function Failure({
 }
 
 function Children({ task, some }: { readonly task: string; readonly some: TaskDetails['children'] }) {
-  if (some.length === 0) return <p className="faint">It has spawned no task.</p>
+  if (some.length === 0)
+    return (
+      <p className="faint">
+        It has spawned no task. A handler starts one below its own with <code>ctx.spawn</code>.
+      </p>
+    )
   return (
     <>
       <ul className="plain branches tree" aria-label="Children">

@@ -1,4 +1,4 @@
-import type { TaskStatus } from '@ku0/agent-runtime-client'
+import { ApiError, type TaskStatus } from '@ku0/agent-runtime-client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { ask } from '../../server/ask.ts'
@@ -128,6 +128,14 @@ interface Asked {
 
 type Ask = (asked: Asked) => void
 
+/** A request of the dialog that failed, and the way to make it again. */
+interface Failure {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly error: unknown
+  readonly isForgotten: boolean
+  readonly again: () => void
+}
+
 /** Counts first, asks, then shows how far it is, and can be stopped. */
 export function BulkDialog({
   action,
@@ -139,34 +147,61 @@ export function BulkDialog({
   readonly onClose: (isStarted: boolean) => void
 }) {
   const [found, setFound] = useState<BulkAction>()
-  const [error, setError] = useState<unknown>()
+  const [failure, setFailure] = useState<Failure>()
+  /** Each begins with a count of its own. */
+  const [run, setRun] = useState(0)
   const queries = useQueryClient()
   const wish = JSON.stringify(given)
-  useEffect(() => {
+  const send = (method: Failure['method'], path: string, body?: unknown) => {
     let isGone = false
-    void ask<BulkAction>('POST', '/tasks:bulk', { action, ...(JSON.parse(wish) as object) }).then(
-      (counted) => isGone || setFound(counted),
-      (problem: unknown) => isGone || setError(problem),
+    void ask<BulkAction>(method, path, body).then(
+      (answer) => {
+        if (isGone) return
+        setFound(answer)
+        setFailure((before) => (before?.method === method ? undefined : before))
+      },
+      (error: unknown) => {
+        if (isGone) return
+        // A server that was started anew knows the action no more: what it did is done, and a new count finds the rest.
+        const isForgotten = error instanceof ApiError && error.status === 404
+        const again = isForgotten ? startOver : () => send(method, path, body)
+        setFailure({ method, error, isForgotten, again })
+      },
     )
     return () => {
       isGone = true
     }
-  }, [action, wish])
+  }
+  const startOver = () => {
+    setFailure(undefined)
+    setFound(undefined)
+    setRun((it) => it + 1)
+  }
+  useEffect(
+    () => send('POST', '/tasks:bulk', { action, ...(JSON.parse(wish) as object) }),
+    // Another wish or run counts anew; `send` is the same for all.
+    [action, wish, run],
+  )
   const token = found?.token
   const isRunning = found?.state === 'running'
+  const isForgotten = failure?.isForgotten === true
   useEffect(() => {
-    if (!isRunning) return undefined
+    if (!isRunning || isForgotten) return undefined
+    let leave = () => {}
     const timer = setInterval(() => {
-      void ask<BulkAction>('GET', `/tasks:bulk/${token}`).then(setFound, setError)
+      leave = send('GET', `/tasks:bulk/${token}`)
     }, 500)
-    return () => clearInterval(timer)
-  }, [isRunning, token])
+    return () => {
+      clearInterval(timer)
+      leave()
+    }
+  }, [isRunning, isForgotten, token])
   const close = () => {
     void queries.invalidateQueries()
-    onClose(found !== undefined && found.state !== 'counted')
+    onClose(run > 0 || (found !== undefined && found.state !== 'counted'))
   }
-  const move = (method: 'POST' | 'DELETE') =>
-    void ask<BulkAction>(method, `/tasks:bulk/${token}`).then(setFound, setError)
+  const move = (method: 'POST' | 'DELETE') => void send(method, `/tasks:bulk/${token}`)
+  const isCut = found?.state === 'failed' || found?.state === 'stopped'
 
   return (
     <Dialog
@@ -175,9 +210,11 @@ export function BulkDialog({
       }
       onClose={close}
     >
-      {error === undefined ? null : <Problem error={error} what="an answer to this action" />}
+      {failure === undefined ? null : (
+        <Problem error={failure.error} what="an answer to this action" onRetry={failure.again} />
+      )}
       {found === undefined ? (
-        error === undefined ? (
+        failure === undefined ? (
           <p>Counting…</p>
         ) : null
       ) : found.state === 'counted' ? (
@@ -192,10 +229,11 @@ export function BulkDialog({
             {found.rejected === 0 ? '' : `, ${count(found.rejected)} refused`}. {words[found.state]}
           </p>
           {found.problem === undefined ? null : <p>{found.problem}</p>}
+          {isCut ? <p>Go on counts the tasks that are left, and asks again.</p> : null}
         </>
       )}
       <div className="row end">
-        {isRunning ? (
+        {isRunning && !isForgotten ? (
           <button type="button" onClick={() => move('DELETE')}>
             Stop
           </button>
@@ -204,6 +242,11 @@ export function BulkDialog({
             {found?.state === 'counted' || found === undefined ? 'Keep as it is' : 'Close'}
           </button>
         )}
+        {isCut && failure === undefined ? (
+          <button type="button" className="primary" onClick={startOver}>
+            Go on
+          </button>
+        ) : null}
         {found?.state === 'counted' ? (
           <button
             type="button"

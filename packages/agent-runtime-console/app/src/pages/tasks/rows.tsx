@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { duration, shortId } from '../../ui/format.ts'
+import { GRAPH_TYPE } from '../graph/graph-card.tsx'
 import { useNow, When } from '../../ui/now.tsx'
 import { State } from '../../ui/state.tsx'
 
@@ -19,11 +20,12 @@ const columns: readonly Column[] = [
     header: 'Type',
     cell: ({ taskId, type }) => (
       <Link to="/tasks/$taskId" params={{ taskId }} data-row className="row-link">
-        {type}
+        {type === GRAPH_TYPE ? 'graph' : type}
       </Link>
     ),
   },
   { id: 'taskId', header: 'Id', cell: ({ taskId }) => <code title={taskId}>{shortId(taskId)}</code> },
+  { id: 'about', header: 'About', cell: about },
   { id: 'lane', header: 'Lane', cell: ({ lane }) => lane },
   { id: 'attempt', header: 'Attempt', cell: ({ attempt }) => attempt },
   { id: 'took', header: 'Took', cell: (task) => <Took task={task} /> },
@@ -146,6 +148,14 @@ export function TaskRows({
       ) : null}
     </div>
   )
+}
+
+/** What tells a task from others of its type, where there is room for it. */
+function about(task: TaskStatus): string {
+  if (task.state === 'failed') return task.error.message
+  if (task.state === 'rejected') return task.message
+  const labels = Object.entries(task.labels).map(([name, value]) => `${name}=${value}`)
+  return [...(task.client === undefined ? [] : [task.client]), ...labels].join(', ')
 }
 
 /** Two lines on a phone, one elsewhere. */
