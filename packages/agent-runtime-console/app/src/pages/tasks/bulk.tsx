@@ -154,20 +154,21 @@ export function BulkDialog({
   const wish = JSON.stringify(given)
   const send = (method: Failure['method'], path: string, body?: unknown) => {
     let isGone = false
-    void ask<BulkAction>(method, path, body).then(
-      (answer) => {
+    const asking = async () => {
+      try {
+        const answer = await ask<BulkAction>(method, path, body)
         if (isGone) return
         setFound(answer)
         setFailure((before) => (before?.method === method ? undefined : before))
-      },
-      (error: unknown) => {
+      } catch (error) {
         if (isGone) return
         // A server that was started anew knows the action no more: what it did is done, and a new count finds the rest.
         const isForgotten = error instanceof ApiError && error.status === 404
         const again = isForgotten ? startOver : () => send(method, path, body)
         setFailure({ method, error, isForgotten, again })
-      },
-    )
+      }
+    }
+    void asking()
     return () => {
       isGone = true
     }
