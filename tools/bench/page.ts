@@ -14,6 +14,8 @@ interface Table {
   readonly text: string
   readonly columns: readonly Column[]
   readonly plot?: string
+  /** What the mark of a row says whose time was over. */
+  readonly cut?: string
 }
 
 /** The page of the documentation, written from the findings alone. `plots`: the names of the pictures that are there. */
@@ -116,6 +118,7 @@ function tablesOf({ results }: Findings): readonly Table[] {
         { title: 'p99', workload: 'pick-up-busy', figure: 'p99Ms', unit: 'ms' },
       ],
     },
+    ...named('waiting-').flatMap((workload) => waitsOf(workload)),
     {
       title: 'An hour of requests in a minute',
       text: `${count(replay['requests'] ?? 0)} requests to a language model come ${replay['isRecorded'] === 1 ? 'as a service recorded them, sixty times as fast,' : 'in rushes, as they were drawn,'} for four workers that run 16 tasks each. A handler waits 10 ms for each token that was generated, so the workers are busy for two thirds of the time. Three of ten requests are interactive, five normal and two batch; the others have priorities for that. The wait of a task from the time when it was due to the start of its handler:`,
@@ -156,6 +159,40 @@ function tablesOf({ results }: Findings): readonly Table[] {
   ]
 }
 
+function waitsOf(workload: string): readonly Table[] {
+  const cut = 'Its time was over before all tasks had come to their wait: the figures are those of fewer.'
+  const tasks = `${count(Number(workload.slice(8)))} tasks that wait`
+  return [
+    {
+      title: tasks,
+      cut,
+      plot: 'waiting',
+      text: 'Each task comes to a wait for an event in its handler. It is stored there, and holds no slot. First how many wait, and how many a second came so far. Then the memory of the process and its server, before the first task and with all that wait; the growth of the store for each of them; and the processor time of a second in which nothing happens.',
+      columns: [
+        { title: 'waiting', workload, figure: 'waiting', unit: 'rate' },
+        { title: 'a second', workload, figure: 'reachedPerSecond', unit: 'rate' },
+        { title: 'CPU s per 10 000', workload, figure: 'cpuPer10000', unit: 'cpu' },
+        { title: 'memory before', workload, figure: 'emptyMiB', unit: 'MiB' },
+        { title: 'memory with them', workload, figure: 'waitingMiB', unit: 'MiB' },
+        { title: 'bytes of the store, each', workload, figure: 'storeBytes', unit: 'rate' },
+        { title: 'CPU in an idle second', workload, figure: 'idleCpuMs', unit: 'ms' },
+      ],
+    },
+    {
+      title: `Beside ${tasks}`,
+      cut,
+      text: 'Time from the call of submit to the start of the handler of a task that does not wait, in the same process. Then how many of those that wait are woken and end in a second, with 50 calls in flight. At last the time from the start of a new process to its first handler, while all that were not woken still wait.',
+      columns: [
+        { title: 'pick-up p50', workload, figure: 'p50Ms', unit: 'ms' },
+        { title: 'p95', workload, figure: 'p95Ms', unit: 'ms' },
+        { title: 'p99', workload, figure: 'p99Ms', unit: 'ms' },
+        { title: 'woken a second', workload, figure: 'wakePerSecond', unit: 'rate' },
+        { title: 'start', workload, figure: 'startMs', unit: 'ms' },
+      ],
+    },
+  ]
+}
+
 function section(findings: Findings, table: Table, plots: ReadonlySet<string>): readonly string[] {
   const rows = findings.systems.flatMap(({ id, name }) => {
     const cells = table.columns.map((column) => summaryOf(findings, id, column.workload, column.figure))
@@ -180,7 +217,10 @@ function section(findings: Findings, table: Table, plots: ReadonlySet<string>): 
     ...rows.map((cells) => `| ${cells.join(' | ')} |`),
     '',
     ...(rows.some(([name]) => name?.endsWith('¹') === true)
-      ? ['¹ Not all tasks had ended when its time was over: the rate is that of those that had.', '']
+      ? [
+          `¹ ${table.cut ?? 'Not all tasks had ended when its time was over: the rate is that of those that had.'}`,
+          '',
+        ]
       : []),
   ]
 }

@@ -18,6 +18,7 @@ export function plotsOf(findings: Findings): ReadonlyMap<string, string> {
     .filter((id) => id.startsWith('steps-'))
     .toSorted()
     .at(0)
+  const waits = workloads.find((id) => id.startsWith('waiting-'))
   const bars: (readonly [string, string, string, string])[] = [
     ['submit', 'submit', 'fiftyPerSecond', 'tasks stored a second, 50 calls in flight'],
     ...drains.map(
@@ -26,6 +27,9 @@ export function plotsOf(findings: Findings): ReadonlyMap<string, string> {
     ...(steps === undefined
       ? []
       : [['steps', steps, 'stepsPerSecond', 'durable steps a second, 20 tasks at once'] as const]),
+    ...(waits === undefined
+      ? []
+      : [['waiting', waits, 'reachedPerSecond', 'tasks a second that came to their wait'] as const]),
   ]
   const pictures = bars.flatMap(([name, workload, figure, title]) => {
     const drawn = drawBars(title, barsOf(findings, workload, figure))

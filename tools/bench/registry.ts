@@ -22,6 +22,8 @@ export interface System {
   readonly lanes?: boolean
   /** How many tasks one call for many takes; absent: there is no such call. */
   readonly batch?: number
+  /** Whether its handlers have durable waits without a slot; else why not, with what comes nearest. */
+  readonly waits: true | string
   /** Why recovery is not run: what its documentation says instead. */
   readonly recovery?: string
   /** Its tasks run as soon as they are submitted: a drain of it is a submission, too. */
@@ -47,6 +49,8 @@ async function from<T>(file: string, name: string): Promise<T> {
   return module[name] as T
 }
 
+const sameWaits = 'its built packages with a sync stand for it'
+
 type Make<A extends readonly unknown[]> = (...args: A) => Open
 
 /** This runtime, in one of its forms. */
@@ -64,6 +68,7 @@ const own = (
   server: 'none',
   settings,
   steps: true,
+  waits: true,
   batch: 1_000,
   load: async () => (await from<Make<[string, string]>>('./systems/ku0.ts', 'ku0'))(entry, store),
   ...more,
@@ -74,13 +79,16 @@ export const systems: readonly System[] = [
     lanes: true,
   }),
   own('ku0-24', 'this runtime, Node 24', 'the same on Node 24', packed, 'full', { node: '24' }),
-  own('ku0-sources', 'this runtime, sources', 'the same from its TypeScript sources', sources, 'full'),
+  own('ku0-sources', 'this runtime, sources', 'the same from its TypeScript sources', sources, 'full', {
+    waits: sameWaits,
+  }),
   own(
     'ku0-normal',
     'this runtime, normal',
     'durability normal: no sync before an answer, so a power loss can take the last writes',
     packed,
     'normal',
+    { waits: sameWaits },
   ),
   own(
     'ku0-postgres',
@@ -96,7 +104,7 @@ export const systems: readonly System[] = [
     'the same from its TypeScript sources',
     sources,
     'postgres',
-    { server: 'postgres' },
+    { server: 'postgres', waits: sameWaits },
   ),
   {
     id: 'graphile-worker',
@@ -106,6 +114,7 @@ export const systems: readonly System[] = [
     package: 'graphile-worker',
     settings: 'PostgreSQL, concurrency 24, local queue of 500, completions batched without a delay',
     steps: false,
+    waits: 'a handler cannot wait; a job for later has not begun',
     lanes: true,
     batch: 1_000,
     recovery: 'locked for 4 hours by its documentation',
@@ -120,6 +129,7 @@ export const systems: readonly System[] = [
     settings:
       'PostgreSQL, batches of 500, the next one at once while they are full, NOTIFY, heartbeats of 10 s',
     steps: false,
+    waits: 'a handler cannot wait; a job for later has not begun',
     batch: 1_000,
     load: () => from('./peers/pg-boss.ts', 'pgBoss'),
   },
@@ -131,6 +141,7 @@ export const systems: readonly System[] = [
     package: 'bullmq',
     settings: 'Redis with appendfsync always, concurrency 200, locks of 5 s',
     steps: false,
+    waits: 'a handler cannot wait for an event; nearest to it, it puts its job back until a time',
     lanes: true,
     batch: 1_000,
     load: () => from('./peers/bullmq.ts', 'bullmq'),
@@ -141,8 +152,10 @@ export const systems: readonly System[] = [
     kind: 'peer',
     server: 'postgres',
     package: '@dbos-inc/dbos-sdk',
-    settings: 'PostgreSQL, a queue with concurrency 200 that is looked at every 10 ms, 20 connections',
+    settings:
+      'PostgreSQL, a queue with concurrency 200 that is looked at every 10 ms, 20 connections; what waits is started without the queue, and is woken by NOTIFY',
     steps: true,
+    waits: true,
     load: () => from('./peers/dbos.ts', 'dbos'),
   },
   {
@@ -153,6 +166,7 @@ export const systems: readonly System[] = [
     package: 'openworkflow',
     settings: 'concurrency 100',
     steps: true,
+    waits: true,
     load: async () => (await from<Make<[string]>>('./peers/openworkflow.ts', 'openworkflow'))('postgres'),
   },
   {
@@ -163,6 +177,7 @@ export const systems: readonly System[] = [
     package: 'openworkflow',
     settings: 'concurrency 100, node:sqlite, which syncs before each answer',
     steps: true,
+    waits: true,
     load: async () => (await from<Make<[string]>>('./peers/openworkflow.ts', 'openworkflow'))('sqlite'),
   },
   {
@@ -171,8 +186,10 @@ export const systems: readonly System[] = [
     kind: 'peer',
     server: 'restate',
     package: '@restatedev/restate-server',
-    settings: 'its server with the sync of its log on, bidirectional over HTTP/2',
+    settings:
+      'its server with the sync of its log on, bidirectional over HTTP/2; a handler that waits is suspended after 50 ms',
     steps: true,
+    waits: true,
     runsOnSubmit: true,
     load: () => from('./peers/restate.ts', 'restateSystem'),
   },
@@ -184,6 +201,7 @@ export const systems: readonly System[] = [
     package: 'plainjob',
     settings: 'SQLite with synchronous FULL, one job at a time, looks every 10 ms',
     steps: false,
+    waits: 'a handler cannot wait; a job for later has not begun',
     batch: 1_000,
     recovery: 'jobs time out after 30 minutes by default',
     load: async () => (await from<Make<[string]>>('./peers/plainjob.ts', 'plainjob'))('full'),
@@ -196,6 +214,7 @@ export const systems: readonly System[] = [
     package: 'plainjob',
     settings: 'as it comes: synchronous NORMAL, so a power loss can take the last writes',
     steps: false,
+    waits: 'a handler cannot wait; a job for later has not begun',
     batch: 1_000,
     recovery: 'jobs time out after 30 minutes by default',
     load: async () => (await from<Make<[string]>>('./peers/plainjob.ts', 'plainjob'))('normal'),
@@ -208,6 +227,7 @@ export const systems: readonly System[] = [
     package: 'better-sqlite3',
     settings: 'the rows of this runtime by bare statements, synchronous FULL, 500 tasks a transaction',
     steps: true,
+    waits: 'it does not wait',
     batch: 1_000,
     recovery: 'it has no leases that end',
     load: () => from('./systems/raw-sqlite.ts', 'rawSqlite'),

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { globSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Figures, Role } from './run/messages.ts'
 import { RunProcess } from './run/process.ts'
@@ -34,7 +34,10 @@ export class Runs {
     const node = this.nodes[system.node ?? '']
     if (node === undefined) throw new Error(`Node ${system.node} is not there`)
     const server = await this.serve(system, name, folder)
-    const run = new Run(system, node, { folder, url: server?.url ?? '' }, server)
+    const place = { folder, url: server?.url ?? '', ...(server === undefined ? {} : { server: server.pid }) }
+    // Tables and indexes, without the log, which PostgreSQL keeps apart.
+    const store = system.server === 'postgres' ? join(this.home, `${name}-server`, 'base') : folder
+    const run = new Run(system, node, place, server, store)
     try {
       return await use(run)
     } finally {
@@ -65,12 +68,15 @@ export class Run {
   private readonly node: string
   private readonly place: Place
   private readonly server: Processes | undefined
+  private readonly store: string
   private readonly started: RunProcess[] = []
 
-  constructor(system: System, node: string, place: Place, server: Server | undefined) {
+  /** `store`: the folder that grows with the tasks. */
+  constructor(system: System, node: string, place: Place, server: Server | undefined, store: string) {
     this.system = system
     this.node = node
     this.place = place
+    this.store = store
     this.server = server === undefined ? undefined : new Processes(server.pid)
   }
 
@@ -79,9 +85,17 @@ export class Run {
     return this.place.folder
   }
 
+  /** How large the store is now. */
+  storeBytes(): number {
+    return globSync('**', { cwd: this.store, withFileTypes: true })
+      .filter((it) => it.isFile())
+      .map((it) => statSync(join(it.parentPath, it.name), { throwIfNoEntry: false })?.size ?? 0)
+      .reduce((sum, size) => sum + size, 0)
+  }
+
   begin(work: Role): RunProcess {
     // A replay lasts for as long as the requests come.
-    const longMs = work.role === 'replay' ? 60_000 : 0
+    const longMs = work.role === 'replay' ? 60_000 : work.role === 'wait' ? 90_000 : 0
     const limitMs = ('limitMs' in work ? work.limitMs : 90_000) + longMs + graceMs
     const begun = new RunProcess(this.node, { system: this.system.id, place: this.place, work }, limitMs)
     this.started.push(begun)

@@ -4,6 +4,8 @@ export interface Place {
   readonly folder: string
   /** How to reach the server that the run has to itself; empty for a system without one. */
   readonly url: string
+  /** The process of that server. */
+  readonly server?: number
 }
 
 /** What a task does in a run. */
@@ -12,6 +14,10 @@ export interface Job {
   readonly steps: number | ((task: number) => number)
   /** Called in each step, or once by a handler without steps. */
   readonly run: (task: number, step: number) => unknown
+  /** Whether a task waits before it runs: durably, without a slot, until it is woken. */
+  readonly waits?: (task: number) => boolean
+  /** Called when a handler is about to wait, also by one that runs again. */
+  readonly reached?: (task: number) => void
   /** Called when a handler is about to return. */
   readonly ended?: (task: number) => void
 }
@@ -35,6 +41,10 @@ export interface Connection {
   submit(task: number, lane?: Lane): Promise<unknown>
   /** Many tasks in one call, by the system's own call for that. */
   readonly submitMany?: (tasks: readonly number[]) => Promise<unknown>
+  /** Wakes a task that waits. Resolves when that is stored. Only in systems whose handlers can wait. */
+  readonly wake?: (task: number) => Promise<unknown>
+  /** How many tasks wait, as the store says. */
+  readonly waiting?: () => Promise<number>
   /** Starts to run tasks. Resolves when it has begun to look for them. */
   start(): Promise<unknown>
   /** Lets running tasks end, acknowledges them, and lets go of everything. */
@@ -58,6 +68,13 @@ export async function runSteps(
       return n
     })
   job.ended?.(task)
+}
+
+/** Lets a task wait first, when it is one that does. */
+export async function waitFirst(job: Job, task: number, wait: () => Promise<unknown>): Promise<void> {
+  if (job.waits?.(task) !== true) return
+  job.reached?.(task)
+  await wait()
 }
 
 export function stepsOf({ steps }: Job, task: number): number {

@@ -27,6 +27,13 @@ export interface Sizes {
   readonly starts: number
   /** How many tasks run while others are picked up. */
   readonly others: number
+  /** How many tasks wait. */
+  readonly waiting: number
+  /** How many of them are woken. */
+  readonly wakes: number
+  /** How long they may take to come to their waits, and how long they then just wait. */
+  readonly waitFillMs: number
+  readonly waitIdleMs: number
   /** How much of the replayed minute is played. */
   readonly replaySeconds: number
   /** How long the measured part of one process may take. */
@@ -45,6 +52,10 @@ export const whole: Sizes = {
   pickUpsAmong: 200,
   starts: 5,
   others: 1_000,
+  waiting: 100_000,
+  wakes: 5_000,
+  waitFillMs: 20_000,
+  waitIdleMs: 5_000,
   replaySeconds: 60,
   limitMs: 20_000,
   submitMs: 6_000,
@@ -58,6 +69,10 @@ export const quick: Sizes = {
   pickUpsAmong: 50,
   starts: 2,
   others: 200,
+  waiting: 1_000,
+  wakes: 200,
+  waitFillMs: 5_000,
+  waitIdleMs: 1_000,
   replaySeconds: 5,
   limitMs: 10_000,
   submitMs: 1_500,
@@ -96,6 +111,12 @@ export function workloads(sizes: Sizes): readonly Workload[] {
       leavesOut: ({ kind }) => (kind === 'limit' ? 'it does not wait' : undefined),
       rounds: 1,
       run: (run) => run.measure({ role: 'among', others: sizes.others, count: sizes.pickUpsAmong, limitMs }),
+    },
+    {
+      id: `waiting-${sizes.waiting}`,
+      leavesOut: ({ waits }) => (waits === true ? undefined : waits),
+      rounds: 1,
+      run: (run) => waited(run, sizes),
     },
     {
       id: 'replay',
@@ -208,6 +229,27 @@ async function started(run: Run, times: number): Promise<Figures> {
     if (took.length <= n) throw new Error('no handler began within 20 s')
   }
   return { startMs: median(took) }
+}
+
+/** Tasks that wait in their handlers, and then a process that starts beside those of them that were not woken. */
+async function waited(run: Run, sizes: Sizes): Promise<Figures> {
+  const { waiting: count, wakes, waitFillMs: fillMs, waitIdleMs: idleMs, pickUps } = sizes
+  const limitMs = sizes.limitMs / 2
+  const before = run.storeBytes()
+  const figures = await run.begin({ role: 'wait', count, wakes, fillMs, idleMs, pickUps, limitMs }).result
+  const storeBytes = (run.storeBytes() - before) / (figures['waiting'] ?? Number.NaN)
+  // A number that nothing had yet.
+  const task = 2 * count
+  const submits = run.system.runsOnSubmit === true
+  if (!submits) await fill(run, task, 1)
+  const at = clock()
+  const next = run.begin({ role: 'beside', count, task, submits, limitMs: sizes.limitMs })
+  let startMs = Number.NaN
+  next.hear((said) => {
+    if (said.said === 'began') startMs = said.at - at
+  })
+  await next.result
+  return { ...figures, storeBytes, ...(Number.isNaN(startMs) ? {} : { startMs }) }
 }
 
 /** What the first tasks take with ever more of them in the queue. */

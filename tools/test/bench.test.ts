@@ -9,8 +9,12 @@ import { planOf } from '../bench/plan.ts'
 import { plotsOf } from '../bench/plot.ts'
 import { systems, type System } from '../bench/registry.ts'
 import { summaryOf, type Findings } from '../bench/results.ts'
+import type { Said } from '../bench/run/messages.ts'
 import { parseStat } from '../bench/run/processes.ts'
+import type { Seat } from '../bench/run/seat.ts'
+import { beside, wait } from '../bench/run/waiting.ts'
 import { verdictsOn } from '../bench/smoke/verdict.ts'
+import { ku0 } from '../bench/systems/ku0.ts'
 import { median, percentile, summarize } from '../bench/statistics.ts'
 import { quick, whole, workloads, type Workload } from '../bench/workloads.ts'
 
@@ -32,6 +36,7 @@ describe('the tests that run', () => {
     server: 'none',
     settings: '',
     steps: false,
+    waits: true,
     load: nobody,
   })
   const workload = (id: string, more: Partial<Workload> = {}): Workload => ({
@@ -70,6 +75,25 @@ describe('the tests that run', () => {
       system: 'bullmq',
       workload: 'steps-200x10',
       reason: 'it has no durable steps',
+    })
+  })
+
+  test('leaves out of the waits whoever has none, and says what comes nearest', () => {
+    const { cases, leftOut } = planOf(systems, workloads(whole), { only: ['waiting-'], rounds: 3 })
+    expect(cases.map((it) => it.system.id)).toEqual([
+      'ku0',
+      'ku0-24',
+      'ku0-postgres',
+      'dbos',
+      'openworkflow-postgres',
+      'openworkflow-sqlite',
+      'restate',
+    ])
+    expect(cases[0]?.workload.id).toBe('waiting-100000')
+    expect(leftOut).toContainEqual({
+      system: 'bullmq',
+      workload: 'waiting-100000',
+      reason: 'a handler cannot wait for an event; nearest to it, it puts its job back until a time',
     })
   })
 
@@ -167,6 +191,37 @@ describe('the page', () => {
     expect(page).not.toContain('busy')
   })
 
+  test('has tables of the tasks that wait, and marks whoever had fewer', () => {
+    const waits = (system: string, waiting: number) => ({
+      system,
+      workload: 'waiting-100000',
+      round: 0,
+      figures: {
+        waiting,
+        cut: waiting < 100_000 ? 1 : 0,
+        reachedPerSecond: 9_876,
+        cpuPer10000: 1.5,
+        emptyMiB: 90.2,
+        waitingMiB: 150.4,
+        storeBytes: 1_452.3,
+        idleCpuMs: 1.23,
+        p50Ms: 1,
+        p95Ms: 2,
+        p99Ms: 3,
+        wakePerSecond: 4_321,
+        startMs: 180,
+      },
+    })
+    const found = { ...findings, results: [waits('ku0', 100_000), waits('other', 4_321)] }
+    const plots = plotsOf(found)
+    const page = renderPage(found, new Set(plots.keys()))
+    expect([...plots.keys()]).toEqual(['waiting'])
+    expect(page).toContain('![100 000 tasks that wait](performance-waiting.svg)')
+    expect(page).toContain('| this runtime | 100 000 | 9 880 | 1.50 | 90 MiB | 150 MiB | 1 450 | 1.2 ms |')
+    expect(page).toContain('| the "other" one ¹ | 1.0 ms | 2.0 ms | 3.0 ms | 4 320 | 180 ms |')
+    expect(page).toContain('¹ Its time was over before all tasks had come to their wait')
+  })
+
   test('says when the machine was busy', () => {
     expect(renderPage({ ...findings, load: { before: 9, between: 9 } }, new Set())).toContain(
       '9.0 processes wanted its 2 cores',
@@ -184,6 +239,28 @@ describe('the page', () => {
   test('groups digits by three', () => {
     expect([1, 999, 1_000, 1_234_567].map(count)).toEqual(['1', '999', '1 000', '1 234 567'])
   })
+})
+
+test('tasks come to their wait, others run beside them, some are woken, and the next process runs beside the rest', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'waits-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const [system] = systems
+  if (system === undefined) throw new Error('there is no system')
+  const said: Said[] = []
+  const seat: Seat = {
+    system,
+    place: { folder, url: '' },
+    open: ku0(join(import.meta.dirname, '../../packages/agent-runtime/src/index.ts'), 'full'),
+    say: async (it) => void said.push(it),
+  }
+  const limits = { fillMs: 60_000, limitMs: 60_000 }
+  const figures = await wait(seat, { role: 'wait', count: 60, wakes: 20, pickUps: 3, idleMs: 1, ...limits })
+  expect(figures).toMatchObject({ waiting: 60, cut: 0, woken: 20 })
+  const names = ['reachedPerSecond', 'cpuPer10000', 'emptyMiB', 'waitingMiB', 'p50Ms', 'wakePerSecond']
+  expect(names.filter((name) => !((figures[name] ?? 0) > 0))).toEqual([])
+  const next = { role: 'beside', count: 60, task: 120, submits: true, limitMs: 60_000 } as const
+  expect(await beside(seat, next)).toEqual({ begun: 1 })
+  expect(said).toMatchObject([{ said: 'began', task: 120 }])
 })
 
 describe('a loss of speed', () => {

@@ -1,10 +1,14 @@
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk'
-import { nothing, runSteps, type Open } from '../system.ts'
+import postgres from 'postgres'
+import { runSteps, waitFirst, type Open } from '../system.ts'
 
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 const version = 'bench'
 
-/** A queue that is looked at every 10 ms. A process that comes back under the same id recovers its workflows when it launches. */
+/** A message wakes it by NOTIFY, so that it need not look every 10 s as well. */
+const patience = { timeoutSeconds: 86_400, pollingIntervalMs: 600_000 }
+
+/** A queue that is looked at every 10 ms. A process that comes back under the same id recovers its workflows when it launches. What waits is started without the queue, since it would hold a place there. */
 export const dbos: Open = async ({ place, job, atOnce = 200 }) => {
   if (job === undefined) return submitter(place.url)
   DBOS.setConfig({
@@ -17,7 +21,8 @@ export const dbos: Open = async ({ place, job, atOnce = 200 }) => {
   })
   const bench = DBOS.registerWorkflow(
     async (n: number) => {
-      await runSteps(job ?? nothing, n, (name, run) => DBOS.runStep(async () => run(), { name }))
+      await waitFirst(job, n, () => DBOS.recv(undefined, patience))
+      await runSteps(job, n, (name, run) => DBOS.runStep(async () => run(), { name }))
     },
     { name: 'bench' },
   )
@@ -31,12 +36,32 @@ export const dbos: Open = async ({ place, job, atOnce = 200 }) => {
   return {
     submit: async (n) => {
       await launch()
-      await DBOS.startWorkflow(bench, { queueName: 'bench' })(n)
+      const options = job.waits?.(n) === true ? { workflowID: `wait-${n}` } : { queueName: 'bench' }
+      await DBOS.startWorkflow(bench, options)(n)
     },
+    wake: (n) => DBOS.send(`wait-${n}`, 'go'),
+    // A wait stores the time at which it gives up, as a step.
+    waiting: () =>
+      countOf(
+        place.url,
+        `SELECT count(*)::int AS count FROM dbos.workflow_status s
+          JOIN dbos.operation_outputs o ON o.workflow_uuid = s.workflow_uuid
+          WHERE s.status = 'PENDING' AND o.function_name = 'DBOS.sleep'`,
+      ),
     start: launch,
     close: async () => {
       if (launched !== undefined) await DBOS.shutdown()
     },
+  }
+}
+
+async function countOf(url: string, query: string): Promise<number> {
+  const sql = postgres(url, { max: 1 })
+  try {
+    const [row] = await sql.unsafe<[{ count: number }]>(query)
+    return row.count
+  } finally {
+    await sql.end()
   }
 }
 

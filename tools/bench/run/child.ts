@@ -42,6 +42,10 @@ async function run(seat: Seat): Promise<Figures> {
       return (await import('./latency.ts')).replay(seat, work)
     case 'among':
       return (await import('./latency.ts')).amongOthers(seat, work)
+    case 'wait':
+      return (await import('./waiting.ts')).wait(seat, work)
+    case 'beside':
+      return (await import('./waiting.ts')).beside(seat, work)
     case 'worker':
       return (await import('./pick-up.ts')).worker(seat)
     case 'submitter':

@@ -30,6 +30,27 @@ export type Role =
     }
   /** Picks up so many tasks, one after the other, while so many others run. */
   | { readonly role: 'among'; readonly others: number; readonly count: number; readonly limitMs: number }
+  /**
+   * Lets so many tasks come to their wait, as many as do within `fillMs`; lets them wait; picks up others beside them; wakes some. Each of the
+   * last two takes no longer than `limitMs`.
+   */
+  | {
+      readonly role: 'wait'
+      readonly count: number
+      readonly fillMs: number
+      readonly idleMs: number
+      readonly pickUps: number
+      readonly wakes: number
+      readonly limitMs: number
+    }
+  /** Runs a task that does not wait, in a store where tasks below `count` wait; it may have to submit it itself. */
+  | {
+      readonly role: 'beside'
+      readonly count: number
+      readonly task: number
+      readonly submits: boolean
+      readonly limitMs: number
+    }
   /** Runs tasks until so many have begun; it may have to submit them itself. */
   | { readonly role: 'begin'; readonly count: number; readonly submits: boolean; readonly limitMs: number }
 

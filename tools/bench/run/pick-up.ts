@@ -17,7 +17,7 @@ export async function pickUp({ open, place }: Seat, work: Of<'pick-up'>): Promis
   const run = (task: number) => waiting.get(task)?.(clock())
   const connection = await open({ place, job: { ...nothing, run } })
   await connection.start()
-  const figures = await measure(work, (task, began) => {
+  const figures = await pickUps(work, (task, began) => {
     waiting.set(task, began)
     return connection.submit(task)
   })
@@ -41,7 +41,7 @@ export async function submitter({ open, place }: Seat, work: Of<'submitter'>): P
   const waiting = new Map<number, (at: number) => void>()
   process.on('message', ({ task, at }: { task: number; at: number }) => waiting.get(task)?.(at))
   const connection = await open({ place })
-  const figures = await measure(work, (task, began) => {
+  const figures = await pickUps(work, (task, began) => {
     waiting.set(task, began)
     return connection.submit(task)
   })
@@ -49,7 +49,8 @@ export async function submitter({ open, place }: Seat, work: Of<'submitter'>): P
   return figures
 }
 
-async function measure(
+/** Submits one task after the other, numbered from 0, and waits until each has begun. */
+export async function pickUps(
   { warmUp, count, limitMs }: { warmUp: number; count: number; limitMs: number },
   submit: (task: number, began: (at: number) => void) => Promise<unknown>,
 ): Promise<Figures> {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type * as Runtime from '../../../packages/agent-runtime/src/index.ts'
-import { nothing, runSteps, type Open } from '../system.ts'
+import { nothing, runSteps, waitFirst, type Open } from '../system.ts'
 
 /** Takes any input as it is, so that no schema is part of what is measured. */
 const anything = {
@@ -18,6 +18,7 @@ export function ku0(entry: string, store: 'full' | 'normal' | 'postgres'): Open 
     const { createRuntime, defineTask } = (await import(pathToFileURL(entry).href)) as typeof Runtime
     const task = defineTask({ type: 'bench', input: anything }, async (ctx, input) => {
       const { n } = input as Input
+      await waitFirst(job ?? nothing, n, () => ctx.waitForSignal('go'))
       await runSteps(job ?? nothing, n, (name, run) => ctx.step(name, run as () => number))
       return null
     })
@@ -35,9 +36,15 @@ export function ku0(entry: string, store: 'full' | 'normal' | 'postgres'): Open 
       start: false,
       logger: false,
     })
+    /** Whoever sends a signal has to know the task. */
+    const named = (n: number) => (job?.waits?.(n) === true ? { taskId: `wait-${n}` } : {})
     return {
-      submit: (n, lane) => runtime.submit(task, { n }, lane === undefined ? {} : { lane }),
-      submitMany: (tasks) => runtime.submitMany(tasks.map((n) => ({ task, input: { n } }))),
+      submit: (n, lane) =>
+        runtime.submit(task, { n }, { ...named(n), ...(lane === undefined ? {} : { lane }) }),
+      submitMany: (tasks) =>
+        runtime.submitMany(tasks.map((n) => ({ task, input: { n }, options: named(n) }))),
+      wake: (n) => runtime.signal(`wait-${n}`, 'go'),
+      waiting: async () => (await runtime.stats()).waiting,
       start: () => runtime.start(),
       close: () => runtime.stop(),
     }
