@@ -43,7 +43,7 @@ export interface ChildOptions {
   }
   /** It completes whatever it is given. */
   readonly settles?: boolean
-  /** What it is handed is written again while it is refused with `store_busy`, as the runtime does it for a handler, however long a lock is held. */
+  /** What it is handed is written again while it is refused with `store_busy` or `store_unavailable`, as the runtime does it for a handler, however long a lock is held. */
   readonly insists?: boolean
   readonly dies?: Place
   /** It dies just before it runs the nth statement since it was told something for the second time; 0: it counts them. */
