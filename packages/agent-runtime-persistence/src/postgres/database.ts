@@ -157,6 +157,8 @@ export class PostgresDatabase implements Database {
         states,
         meet: () => presence.meet(),
         show: (process) => presence.show(process),
+        hide: () => presence.hide(),
+        mono: () => environment.clock.monotonic(),
       })
       return new PostgresDatabase(options, { opened, clock, presence })
     } catch (error) {
@@ -515,7 +517,10 @@ export class PostgresDatabase implements Database {
     const untold = changesUntold(changes, this.process) ? version : this.head.untold
     this.next = { version, number, hash, untold }
     this.writes.push(...written)
-    if (this.others > 0 && this.presence.notifies) this.add(this.presence.notifyText, [String(this.process)])
+    // Renewals are seen when others look by themselves.
+    const isNews = number > this.head.number || untold === version
+    if (isNews && this.others > 0 && this.presence.notifies)
+      this.add(this.presence.notifyText, [String(this.process)])
   }
 
   async commit(isLast: boolean): Promise<void> {

@@ -31,6 +31,9 @@ export function toldLoss({ kind, commit, storeId, openedAt }: SeenLoss): Stateme
   )
 }
 
+/** The loss that a process has told of, as long as nobody has accepted it. */
+export const lossText = `SELECT value FROM meta WHERE key = '${lostCommits}'`
+
 /** In the transaction that opens a store: refuses it with `store_data_loss` where commits are missing, or keeps a record that this was accepted. */
 export async function acceptLosses(
   on: Session,
@@ -38,7 +41,7 @@ export async function acceptLosses(
   { accepts, at }: { readonly accepts: boolean; readonly at: number },
 ): Promise<DataLoss | undefined> {
   const { rows } = await on.query(
-    `SELECT (SELECT value FROM meta WHERE key = '${lostCommits}'), (SELECT value FROM meta WHERE key = 'accepted_losses')`,
+    `SELECT (${lossText}), (SELECT value FROM meta WHERE key = 'accepted_losses')`,
   )
   const [text, records] = rows[0] as [string | null, string | null]
   if (text === null) return undefined

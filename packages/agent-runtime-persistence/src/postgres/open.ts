@@ -1,4 +1,5 @@
 import {
+  type ConfigurationRow,
   type ConfigurationVerdict,
   type DataLoss,
   decideConfiguration,
@@ -9,8 +10,9 @@ import { configurationsText } from '../sqlite/configurations.ts'
 import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
 import { type Connections, lockMs } from './connections.ts'
 import { storeErrorOf } from './errors.ts'
-import { lockHeadText, raisedVersion, type Head, type HeadRow } from './head.ts'
-import { acceptLosses } from './lost-commits.ts'
+import type { Found, Statement } from './batch.ts'
+import { headText, lockHeadText, raisedVersion, type Head, type HeadRow } from './head.ts'
+import { acceptLosses, lossText } from './lost-commits.ts'
 import {
   assertKnown,
   assertMigrated,
@@ -19,8 +21,9 @@ import {
   oldestOf,
   type StoredSchema,
 } from '../migration.ts'
+import { patiently } from './opening-patience.ts'
 import { migrations, schemaVersion } from './schema.ts'
-import { arrayParameter } from './parameters.ts'
+import { arrayParameter, parameter } from './parameters.ts'
 import type { Session } from './session.ts'
 import type { PostgresPlace } from './url.ts'
 import { statement } from './write.ts'
@@ -61,9 +64,13 @@ export interface Opening {
   readonly meet: () => Promise<void>
   /** Runs before anybody else sees the row of this process. */
   readonly show: (process: number) => Promise<void>
+  /** Takes that back: the row did not come about. */
+  readonly hide: () => Promise<void>
+  /** The monotonic clock. */
+  readonly mono: () => number
 }
 
-/** How long a process that opens a store waits for the others that open it, in ms: as long as at a file. */
+/** How long a process that opens a store waits for a lock before it asks for it again, in ms. */
 const openingPatienceMs = 10_000
 
 /** The oldest PostgreSQL that the statements are tested with. */
@@ -74,111 +81,211 @@ export const oldest = 15
  * that open a store at once do it one after the other.
  */
 export async function openTables(connections: Connections, opening: Opening): Promise<Opened> {
-  const { location, schema } = connections.place
+  const { location } = connections.place
   let session: Session | undefined
   try {
     session = await connections.open('commit')
     await opening.meet()
-    return await enter(session, connections, opening)
+    const on = session
+    const parts = { connections, mono: opening.mono, hide: opening.hide }
+    return await patiently(on, parts, () => enter(on, connections, opening))
   } catch (error) {
     session?.drop()
     throw storeErrorOf(error, location)
   }
+}
 
-  async function enter(
-    on: Session,
-    { prelude }: Connections,
-    { identity, freshId, lines, acceptLoss, existing, states, at, show }: Opening,
-  ): Promise<Opened> {
-    // It holds the lock of all commits, whatever the server's default is: where that is serializable, it would fail beside a process that commits.
-    await on.run(`BEGIN ISOLATION LEVEL READ COMMITTED; ${prelude}`)
-    const [server] = (
-      await on.query(
-        "SELECT current_setting('server_version_num')::bigint, current_setting('server_version'), current_setting('server_encoding')",
-      )
-    ).rows as readonly (readonly [number, string, string])[]
-    const [number, serverVersion, encoding] = server ?? [0, '', '']
-    if (number < oldest * 10_000)
-      throw new StoreError(
-        'store_schema',
-        `${location}: this is PostgreSQL ${serverVersion}, and a store needs ${oldest} or later; upgrade the server`,
-      )
-    if (encoding !== 'UTF8')
-      throw new StoreError(
-        'store_schema',
-        `${location}: this database keeps text as ${encoding}, and a store needs UTF8; make one with CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`,
-      )
-    // Many processes that start at once wait here for each other, and for the commits of those that are open, for longer than a commit would.
-    await on.run(`SET LOCAL lock_timeout TO ${openingPatienceMs}`)
-    await on.query('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${schema}`])
-    if (existing) await assertMade(on, connections.place)
-    else await migrate(on, connections.place)
-    const { rows } = await on.query(lockHeadText)
-    const [stored, before, commit, hash, untold] = (rows[0] ?? []) as HeadRow
-    const [, , named, told] = await on.batch([
-      statement(`SET LOCAL lock_timeout TO ${lockMs}`),
-      statement("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId]),
-      { text: "SELECT value FROM meta WHERE key = 'store_id'", values: [] },
-      { text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision', values: [] },
-    ])
-    const storeId = named?.rows[0]?.[0] as string
-    const now = at(told?.rows[0]?.[0] as number)
-    const loss = await acceptLosses(on, location, { accepts: acceptLoss, at: now })
-    const { processId, host, bootId, pid } = identity
-    const stated = states === undefined ? undefined : await state(on, states, now)
-    const { rows: made } = await on.query(
-      'INSERT INTO process SELECT coalesce(max(id), 0) + 1, $1::text, $2::text, $3::text, $4::bigint, $5::bigint, $5::bigint, NULL, $6::bigint FROM process RETURNING id',
-      [processId, host, bootId, pid, now, stated?.id ?? null],
-    )
-    const remote = lines ? await enterRemote(on, now) : undefined
-    await show(made[0]?.[0] as number)
-    await on.run('COMMIT')
-    return {
-      session: on,
-      storeId,
-      process: made[0]?.[0] as number,
-      remote,
-      configuration: stated?.id,
-      serverVersion,
-      head: { version: stated?.isNew === true ? before + 1 : before, number: commit, hash, untold },
-      schema: stored,
-      openedAt: now,
-      loss,
-    }
+/** Where the tables are those of this program, nothing but the row of this process is written as a rule: others commit until then. */
+async function enter(on: Session, connections: Connections, opening: Opening): Promise<Opened> {
+  const { serverVersion, stored } = await lookAt(on, connections)
+  if (stored === schemaVersion) {
+    const entered = await join(on, { connections, opening, serverVersion })
+    if (entered !== undefined) return entered
+    await on.run('ROLLBACK')
   }
+  return await enterWhole(on, { connections, opening, serverVersion })
+}
 
-  /** See `stateSettings` of a file. Others take new settings before they commit again. */
-  async function state(on: Session, settings: string, at: number): Promise<ConfigurationVerdict> {
-    const { rows } = await on.query(configurationsText)
-    const verdict = decideConfiguration(
-      (rows as [number, string, number][]).map(([id, text, processes]) => ({
-        id,
-        settings: text,
-        processes,
-      })),
-      settings,
-    )
-    const { id, isNew, removed } = verdict
-    if (!isNew) return verdict
-    await on.batch([
-      statement('DELETE FROM configuration WHERE id = ANY($1::bigint[])', [
-        arrayParameter('bigint', removed),
-      ]),
-      statement('INSERT INTO configuration VALUES ($1::bigint, $2::text, $3::bigint)', [id, settings, at]),
-      raisedVersion,
-    ])
-    return verdict
-  }
+interface Entering {
+  readonly connections: Connections
+  readonly opening: Opening
+  readonly serverVersion: string
+}
 
-  /** One row for all processes on lines, whichever process of the store their lines lead to. */
-  async function enterRemote(on: Session, now: number): Promise<number> {
-    const { rows } = await on.query(
-      `INSERT INTO process SELECT coalesce(max(id), 0) + 1, '${REMOTE}', '${REMOTE}', '', 0, $1::bigint, $1::bigint FROM process
-       ON CONFLICT (process_id) DO UPDATE SET ended_at = NULL, last_seen_at = excluded.last_seen_at RETURNING id`,
-      [now],
+/** Before any lock is asked for. `stored`: the schema of the store that is there. */
+async function lookAt(
+  on: Session,
+  { place }: Connections,
+): Promise<{ readonly serverVersion: string; readonly stored: number | undefined }> {
+  const { location, schema } = place
+  const { rows } = await on.query(
+    "SELECT current_setting('server_version_num')::bigint, current_setting('server_version'), current_setting('server_encoding'), to_regclass($1::text) IS NOT NULL",
+    [`${schema}.head`],
+  )
+  const [number, serverVersion, encoding, isThere] = rows[0] as [number, string, string, number]
+  if (number < oldest * 10_000)
+    throw new StoreError(
+      'store_schema',
+      `${location}: this is PostgreSQL ${serverVersion}, and a store needs ${oldest} or later; upgrade the server`,
     )
-    return rows[0]?.[0] as number
+  if (encoding !== 'UTF8')
+    throw new StoreError(
+      'store_schema',
+      `${location}: this database keeps text as ${encoding}, and a store needs UTF8; make one with CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`,
+    )
+  if (isThere === 0) return { serverVersion, stored: undefined }
+  const heads = await on.query(`SELECT schema FROM ${schema}.head`)
+  return { serverVersion, stored: heads.rows[0]?.[0] as number | undefined }
+}
+
+/** Begins a transaction, and waits for the others that open the store. It holds locks of all, so it runs as READ COMMITTED whatever the server's default is. */
+function beginning({ beginning: [, ...settings], place }: Connections): readonly Statement[] {
+  return [
+    statement('BEGIN ISOLATION LEVEL READ COMMITTED'),
+    ...settings,
+    statement(`SET LOCAL lock_timeout TO ${openingPatienceMs}`),
+    statement('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${place.schema}`]),
+  ]
+}
+
+function question(text: string): Statement {
+  return { text, values: [] }
+}
+
+const timeText = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision'
+const storeIdText = "SELECT value FROM meta WHERE key = 'store_id'"
+const nextProcessText = 'SELECT coalesce(max(id), 0) + 1 FROM process'
+
+/**
+ * Comes into a store that needs nothing but the row of this process. What is read before the lock of `head` holds while the openers' lock is held,
+ * but for what {@link standsText} asks again. Undefined where more is to be written.
+ */
+async function join(
+  on: Session,
+  { connections, opening, serverVersion }: Entering,
+): Promise<Opened | undefined> {
+  const { lines, states, at, show } = opening
+  const begins = beginning(connections)
+  const texts = [headText, storeIdText, timeText, lossText, configurationsText, nextProcessText]
+  const found = await on.batch([...begins, ...texts.map(question)])
+  const [heads, named, told, losses, configurations, next] = found.slice(begins.length)
+  const storeId = named?.rows[0]?.[0] as string | undefined
+  const isLost = losses?.rows.length !== 0
+  if (heads?.rows[0]?.[0] !== schemaVersion || storeId === undefined || isLost) return undefined
+  const rows = configurationRows(configurations?.rows ?? [])
+  const verdict = states === undefined ? undefined : decideConfiguration(rows, states)
+  if (verdict?.isNew === true) return undefined
+  const now = at(told?.rows[0]?.[0] as number)
+  const process = next?.rows[0]?.[0] as number
+  const configuration = verdict?.id
+  await show(process)
+  const ended = await on.batch([
+    question(lockHeadText),
+    statement(standsText, [configuration ?? null]),
+    ...entry(opening, { process, now, configuration }),
+  ])
+  const [, version, commit, hash, untold] = (ended[0]?.rows[0] ?? []) as unknown as HeadRow
+  return {
+    session: on,
+    storeId,
+    process,
+    remote: remoteOf(ended, lines),
+    configuration,
+    serverVersion,
+    head: { version, number: commit, hash, untold },
+    schema: schemaVersion,
+    openedAt: now,
+    loss: undefined,
   }
+}
+
+/** Ends the transaction if a loss was told meanwhile, or the settings that this process states are in force no more nor replaced by others: see {@link decideConfiguration}. */
+const standsText = `SELECT must_stand((SELECT count(*) WHERE NOT EXISTS (${lossText})
+  AND ($1::bigint IS NULL OR EXISTS (SELECT FROM process WHERE ended_at IS NULL AND configuration >= $1::bigint))))`
+
+/** Makes what is missing, under the lock of all commits. */
+async function enterWhole(on: Session, { connections, opening, serverVersion }: Entering): Promise<Opened> {
+  const { location } = connections.place
+  const { freshId, lines, acceptLoss, existing, states, at, show } = opening
+  await on.batch(beginning(connections))
+  if (existing) await assertMade(on, connections.place)
+  else await migrate(on, connections.place)
+  const { rows } = await on.query(lockHeadText)
+  const [stored, before, commit, hash, untold] = (rows[0] ?? []) as HeadRow
+  const [, , named, told, next] = await on.batch([
+    statement(`SET LOCAL lock_timeout TO ${lockMs}`),
+    statement("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId]),
+    ...[storeIdText, timeText, nextProcessText].map(question),
+  ])
+  const storeId = named?.rows[0]?.[0] as string
+  const now = at(told?.rows[0]?.[0] as number)
+  const process = next?.rows[0]?.[0] as number
+  const loss = await acceptLosses(on, location, { accepts: acceptLoss, at: now })
+  const stated = states === undefined ? undefined : await state(on, states, now)
+  await show(process)
+  const entered = await on.batch(entry(opening, { process, now, configuration: stated?.id }))
+  return {
+    session: on,
+    storeId,
+    process,
+    remote: remoteOf(entered, lines),
+    configuration: stated?.id,
+    serverVersion,
+    head: { version: stated?.isNew === true ? before + 1 : before, number: commit, hash, untold },
+    schema: stored,
+    openedAt: now,
+    loss,
+  }
+}
+
+/** The row of this process, and one for all processes on lines, whichever process of the store their lines lead to; and the commit. */
+function entry(
+  { identity, lines }: Opening,
+  { process, now, configuration }: { process: number; now: number; configuration: number | undefined },
+): readonly Statement[] {
+  const { processId, host, bootId, pid } = identity
+  return [
+    statement(
+      'INSERT INTO process VALUES ($1::bigint, $2::text, $3::text, $4::text, $5::bigint, $6::bigint, $6::bigint, NULL, $7::bigint)',
+      [process, processId, host, bootId, pid, now, configuration ?? null],
+    ),
+    ...(lines
+      ? [
+          {
+            text: `INSERT INTO process SELECT coalesce(max(id), 0) + 1, '${REMOTE}', '${REMOTE}', '', 0, $1::bigint, $1::bigint FROM process
+             ON CONFLICT (process_id) DO UPDATE SET ended_at = NULL, last_seen_at = excluded.last_seen_at RETURNING id`,
+            values: [parameter(now)],
+          },
+        ]
+      : []),
+    statement('COMMIT'),
+  ]
+}
+
+function remoteOf(entered: readonly Found[], lines: boolean): number | undefined {
+  return lines ? (entered.at(-2)?.rows[0]?.[0] as number) : undefined
+}
+
+/** See `stateSettings` of a file. Others take new settings before they commit again. */
+async function state(on: Session, settings: string, at: number): Promise<ConfigurationVerdict> {
+  const { rows } = await on.query(configurationsText)
+  const verdict = decideConfiguration(configurationRows(rows), settings)
+  const { id, isNew, removed } = verdict
+  if (!isNew) return verdict
+  await on.batch([
+    statement('DELETE FROM configuration WHERE id = ANY($1::bigint[])', [arrayParameter('bigint', removed)]),
+    statement('INSERT INTO configuration VALUES ($1::bigint, $2::text, $3::bigint)', [id, settings, at]),
+    raisedVersion,
+  ])
+  return verdict
+}
+
+function configurationRows(rows: Found['rows']): readonly ConfigurationRow[] {
+  return (rows as readonly (readonly [number, string, number])[]).map(([id, settings, processes]) => ({
+    id,
+    settings,
+    processes,
+  }))
 }
 
 /** Brings the tables up to date, in one transaction. Those that have had more steps are left as they are. */
@@ -201,7 +308,6 @@ export async function migrate(
     throw new StoreError('store_schema', `${location}: the table head is empty; restore a backup`)
   assertKnown(await schemaOf(on, version), steps.length, location)
   if (version >= steps.length) return
-  // A long reader keeps a table from being altered, and everybody waits behind that: rather try again later.
   if (version > 0) await on.run(`SET LOCAL lock_timeout = ${migrationPatienceMs}`)
   for (const { sql } of steps.slice(version)) await on.run(sql)
   await on.query('UPDATE head SET schema = $1::bigint, oldest = $2::bigint', [steps.length, oldestOf(steps)])
@@ -230,5 +336,8 @@ async function assertMade(on: Session, { location, schema }: PostgresPlace): Pro
   return stored
 }
 
-/** How long a step waits for those who read a table, in ms. */
-const migrationPatienceMs = 5_000
+/**
+ * How long a step waits at once for those who read a table, in ms. Everybody waits behind it meanwhile. It is less than the second after which a server
+ * looks for a deadlock: a transaction that reads one table after another and the step, which alters them in another order, may wait for each other.
+ */
+const migrationPatienceMs = 500

@@ -59,7 +59,12 @@ export class Presence {
     if (this.session?.lost !== undefined || this.session === undefined)
       return this.others > 0 ? deafPollMs : heardPollMs
     if (this.suspects.size > 0) return suspectMs
-    return this.others > 0 ? careMs : heardPollMs
+    return this.others > 0 ? Math.min(this.careMs, heardPollMs) : heardPollMs
+  }
+
+  /** Each looks at all others, over all locks of the server: the more there are, the less often each does, and together they do it as often. */
+  private get careMs(): number {
+    return careMs * Math.max(1, this.others / fewOthers)
   }
 
   /** Whether another process was heard of. */
@@ -122,6 +127,17 @@ export class Presence {
     this.session = session
   }
 
+  /** Gives the lock back: the row of this process did not come about, and the next one gets its number. The connection is for {@link show} again. */
+  async hide(): Promise<void> {
+    const { session } = this
+    if (session === undefined) return
+    this.session = undefined
+    session.client.removeAllListeners('notification')
+    this.ahead = session
+    const key = keyOf(this.connections.place.schema)
+    await session.batch([statement(`SELECT pg_advisory_unlock(${key}, $1::integer)`, [this.process])])
+  }
+
   /** At once, and until it works: without its lock this process is soon taken for dead. */
   private async showAgain(): Promise<void> {
     for (let pauseMs = againMs; !this.isClosed; pauseMs = Math.min(longestAgainMs, pauseMs * 2))
@@ -142,7 +158,7 @@ export class Presence {
   /** Asks every now and then who else is there, and who of them is gone. */
   question(mono: number, now: number): readonly Statement[] {
     if (mono < this.careAt) return []
-    this.careAt = mono + careMs
+    this.careAt = mono + this.careMs
     const { process } = this
     const { ttlMs } = this.it
     const held = `EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -192,6 +208,8 @@ function keyOf(schema: string): string {
 const hasCome = 'come'
 /** How often the other processes are looked at. */
 const careMs = 500
+/** So many others each look at each other that often. */
+const fewOthers = 10
 const suspectMs = 250
 /** So long the others have to take their locks again after a restart of the server. */
 const unsureMs = 5_000

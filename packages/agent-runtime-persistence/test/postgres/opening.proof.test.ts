@@ -53,6 +53,53 @@ test('a store that has to exist is neither made nor migrated, in this thread and
   await client.end()
 })
 
+describe('a process that opens a store beside others', () => {
+  /** Keeps the second process of a store from showing itself, which it does before its row is written. */
+  const pausedSecond = async () => {
+    const server = await sharedServer()
+    const url = server.newStore()
+    const config = { queueDepthLimit: 7, batchBackpressureThreshold: 7 }
+    const first = await openStore(url, { config, thread: false })
+    const client = await server.connect(url)
+    const schema = new URL(url).searchParams.get('schema') ?? ''
+    const lock = `(hashtext('ku0 process ${schema}'), 2)`
+    await client.query(`SELECT pg_advisory_lock${lock}`)
+    const second = openStore(url, { config, thread: false })
+    const waiting = async () =>
+      (await client.query("SELECT FROM pg_locks WHERE NOT granted AND locktype = 'advisory' AND objid = 2"))
+        .rowCount
+    await expect.poll(waiting).toBe(1)
+    const goOn = async () => {
+      await client.query(`SELECT pg_advisory_unlock${lock}`)
+      await client.end()
+      return await second
+    }
+    return { url, first, goOn }
+  }
+
+  test('holds none of their commits up', async () => {
+    const { first, goOn } = await pausedSecond()
+    expect(await first.write({ kind: 'submit', tasks: [task] })).toMatchObject([{ accepted: true }])
+    const second = await goOn()
+    expect(await second.read({ kind: 'stats' })).toMatchObject({ totals: { submitted: 1 } })
+    await Promise.all([first.close(), second.close()])
+  })
+
+  test('begins again where the last process that states its settings ends meanwhile', async () => {
+    const { url, first, goOn } = await pausedSecond()
+    await first.close()
+    const second = await goOn()
+    const third = await openStore(url, { thread: false })
+    const { configurations } = await third.read({ kind: 'stats' })
+    expect(configurations).toMatchObject([
+      { inForce: true, processes: [{ processId: second.info.processId }] },
+    ])
+    expect(await second.write({ kind: 'submit', tasks: [task] })).toMatchObject([{ accepted: true }])
+    await Promise.all([second.close(), third.close()])
+    expect(await verifyStore(url)).toMatchObject({ faults: [], ok: true, tasks: 1 })
+  })
+})
+
 test('the tests run on the release of PostgreSQL that was asked for', async () => {
   const store = await openStore((await sharedServer()).newStore(), { thread: false })
   const release = process.env['KU0_TEST_POSTGRES_RELEASE'] ?? '18'

@@ -1,11 +1,13 @@
 import { type ExecutionStore, StoreError, type WriteKind } from '@ku0/agent-runtime-core'
 import { Scene } from '@ku0/agent-runtime-conformance'
+import type { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { openStore, verifyStore } from '../../src/index.ts'
 import { additive, breaking, type Migration } from '../../src/migration.ts'
 import { Connections } from '../../src/postgres/connections.ts'
 import { loadDriver } from '../../src/postgres/driver.ts'
 import { migrate } from '../../src/postgres/open.ts'
+import { patiently } from '../../src/postgres/opening-patience.ts'
 import { migrations, schemaVersion } from '../../src/postgres/schema.ts'
 import { parsePostgresUrl } from '../../src/postgres/url.ts'
 import { systemEnvironment } from '../../src/system.ts'
@@ -15,15 +17,27 @@ import { newPostgresStore, quiet } from '../helpers/postgres-store.ts'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
 import { deeds, settingsOfDeeds } from '../helpers/writes-of-every-kind.ts'
 
+interface Newer {
+  readonly besides?: string
+  /** The monotonic clock. */
+  readonly mono?: () => number
+}
+
 /** A later program, as it opens the store: it brings the tables up to date in one transaction, under the lock of every commit. */
-async function newer(url: string, steps: readonly Migration[], besides = ''): Promise<void> {
+async function newer(
+  url: string,
+  steps: readonly Migration[],
+  { besides = '', mono = () => systemEnvironment().clock.monotonic() }: Newer = {},
+): Promise<void> {
   const place = parsePostgresUrl(url)
   const connections = new Connections(await loadDriver(), place, systemEnvironment().timers)
   const session = await connections.open('commit')
   try {
-    await session.run(`BEGIN; ${connections.prelude}`)
-    await migrate(session, place, [...migrations, ...steps])
-    await session.run(`${besides}; COMMIT`)
+    await patiently(session, { connections, mono, hide: async () => undefined }, async () => {
+      await session.run(`BEGIN; ${connections.prelude}`)
+      await migrate(session, place, [...migrations, ...steps])
+      await session.run(`${besides}; COMMIT`)
+    })
   } finally {
     await session.end()
   }
@@ -38,7 +52,7 @@ test('J04 an older program makes each kind of write beside a later one that has 
       { digest: nodeDigest, quiet, config: settingsOfDeeds },
       async (scene) => {
         const { write, answer } = await deeds[kind](scene)
-        await newer(url, [addition], marking)
+        await newer(url, [addition], { besides: marking })
         const found = await scene.write(write)
         expect({ kind, found }).toMatchObject({ kind, found: answer as object })
         await scene.accepted({ type: 'later' })
@@ -107,17 +121,82 @@ test('J04 a program under load goes on while another brings the tables up to dat
   await Promise.all([first.close(), second.close()])
 })
 
-test('J04 a later program that finds a table being read for long gives up, and nobody stands still behind it', async () => {
+test('J04 a later program that finds a table being read for long says so, and nobody stands still behind it', async () => {
   const server = await sharedServer()
   const url = server.newStore()
   const store = await openStore(url, { thread: false })
   const reader = await server.connect(url)
-  await reader.query('BEGIN; SELECT count(*) FROM task')
-  await expect(newer(url, [addition, breach])).rejects.toMatchObject({ code: '55P03' })
+  await reader.query("SET application_name TO 'a report'; BEGIN; SELECT count(*) FROM task")
+  const { rows } = await reader.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  let now = 0
+  const refused = newer(url, [addition, breach], { mono: () => (now += 5_000) }).catch(
+    (error: unknown) => error,
+  )
+  for (const input of ['1', '2', '3'])
+    expect(
+      await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input }] }),
+    ).toMatchObject([{ accepted: true }])
+  expect(await refused).toMatchObject({
+    code: 'store_busy',
+    message: expect.stringMatching(
+      `connection ${rows[0]?.pid} of "a report" has the oldest transaction on its tables, on task: let it end`,
+    ) as string,
+  })
   await reader.query('ROLLBACK')
   await reader.end()
-  expect(
-    await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: 'null' }] }),
-  ).toMatchObject([{ accepted: true }])
+  await newer(url, [addition])
   await store.close()
+})
+
+/** Whether somebody waits for the lock of a table. */
+async function isAwaited(client: Client, table: string): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'SELECT FROM pg_locks WHERE NOT granted AND relation = to_regclass($1)',
+    [table],
+  )
+  return rowCount !== 0
+}
+
+test('J04 a later program and a transaction that reads the tables in another order wait for each other, and both go on', async () => {
+  const server = await sharedServer()
+  const url = server.newStore()
+  await (await openStore(url, { thread: false })).close()
+  const [reader, onlooker] = [await server.connect(url), await server.connect(url)]
+  await reader.query('BEGIN; SELECT count(*) FROM task')
+  const column = 'ADD COLUMN added bigint NOT NULL DEFAULT 1'
+  const upgraded = newer(url, [additive(`ALTER TABLE lease ${column}; ALTER TABLE task ${column}`)])
+  await expect.poll(() => isAwaited(onlooker, 'task')).toBe(true)
+  // It has altered this one: each of the two waits for the other now.
+  await reader.query('SELECT count(*) FROM lease; COMMIT')
+  await upgraded
+  expect((await reader.query('SELECT schema::int FROM head')).rows).toEqual([{ schema: schemaVersion + 1 }])
+  await Promise.all([reader.end(), onlooker.end()])
+})
+
+test('J04 D19 a program that is ended by the server in a deadlock with one that alters tables does its work again', async () => {
+  const server = await sharedServer()
+  const url = server.newStore()
+  const task = { type: 'work', lane: 'normal', input: 'null' } as const
+  // Whoever has waited that long looks for a deadlock, and is ended if there is one.
+  const store = await openStore(`${url}&options=-c%20deadlock_timeout%3D20ms`, { thread: false })
+  await store.write({ kind: 'submit', tasks: [task] })
+  const [other, pause, onlooker] = [
+    await server.connect(url),
+    await server.connect(url),
+    await server.connect(url),
+  ]
+  await other.query("SET deadlock_timeout TO '1h'; BEGIN; LOCK TABLE budget")
+  await pause.query('BEGIN; LOCK TABLE lease')
+  const written = store.write({ kind: 'submit', tasks: [task] })
+  // It reads when things come due: of tasks, leases, schedules and budgets.
+  await expect.poll(() => isAwaited(onlooker, 'lease')).toBe(true)
+  const locked = other.query('LOCK TABLE task')
+  await expect.poll(() => isAwaited(onlooker, 'task')).toBe(true)
+  await pause.query('ROLLBACK')
+  await locked
+  await other.query('ROLLBACK')
+  expect(await written).toMatchObject([{ accepted: true }])
+  await store.close()
+  expect(await verifyStore(url)).toMatchObject({ faults: [], ok: true, tasks: 2 })
+  await Promise.all([other.end(), pause.end(), onlooker.end()])
 })

@@ -1,0 +1,60 @@
+import { show, StoreError } from '@ku0/agent-runtime-core'
+import type { Connections } from './connections.ts'
+import { codeOf } from './errors.ts'
+import type { Session } from './session.ts'
+
+interface PatienceParts {
+  readonly connections: Connections
+  /** The monotonic clock. */
+  readonly mono: () => number
+  /** Takes back that this process was shown, before the next one gets its number. */
+  readonly hide: () => Promise<void>
+}
+
+/**
+ * Tries again what is refused because others hold a lock, so that a store is opened beside many that open it, and nobody stands for long behind one
+ * that waits to alter a table which somebody reads. Source: `docs/decisions/0084-opening-beside-many.md`.
+ */
+export async function patiently<T>(on: Session, it: PatienceParts, enter: () => Promise<T>): Promise<T> {
+  const began = it.mono()
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+    try {
+      return await enter()
+    } catch (error) {
+      if (!heldUp.test(codeOf(error)) || on.lost !== undefined) throw error
+      await it.hide()
+      await on.run('ROLLBACK')
+      if (it.mono() - began >= longestMs) throw await heldUpBy(on, it.connections, error as Error)
+    }
+    await it.connections.pause(pauseMs)
+  }
+}
+
+/** Serialization, deadlock and lock timeout; another's commit. */
+const heldUp = /^(?:40001|40P01|55P03|KU002)$/
+
+/** What was in the way may be gone when it is asked: whose transaction is the oldest is said. */
+async function heldUpBy(on: Session, { place }: Connections, cause: Error): Promise<Error> {
+  const { rows } = await on.query(
+    `SELECT it.pid, it.application_name, tables.relname::text FROM pg_locks AS held JOIN pg_class AS tables ON tables.oid = held.relation
+     JOIN pg_stat_activity AS it ON it.pid = held.pid
+     WHERE held.granted AND tables.relkind = 'r' AND tables.relnamespace = to_regnamespace($1::text) AND held.pid <> pg_backend_pid()
+     ORDER BY it.xact_start NULLS LAST LIMIT 1`,
+    [place.schema],
+  )
+  const [pid, name, table] = (rows[0] ?? []) as [pid?: number, name?: string, table?: string]
+  const who =
+    pid === undefined
+      ? 'end the transaction that holds it'
+      : `connection ${pid} of ${show(name)} has the oldest transaction on its tables, on ${table}: let it end, or run SELECT pg_terminate_backend(${pid})`
+  return new StoreError(
+    'store_busy',
+    `${place.location} was not opened: others kept a lock for ${longestMs / 1_000} s (${cause.message}); ${who}, then open it again`,
+    { cause },
+  )
+}
+
+/** So long it is tried, in ms. */
+const longestMs = 30_000
+const firstPauseMs = 100
+const longestPauseMs = 1_000
