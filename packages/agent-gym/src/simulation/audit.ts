@@ -15,6 +15,7 @@ import {
   type Started,
   suspectRules,
 } from './row-rules.ts'
+import type { RecoveringPass } from './recoveries.ts'
 import { PlacementAudit } from './placement-audit.ts'
 import { StructureAudit } from './structure-audit.ts'
 import { TaskAudit } from './task-audit.ts'
@@ -153,6 +154,11 @@ export class Audit {
         'I18',
         `'${key}' of task ${found.row.id} begins in ${process.name} ${Math.round(forMs)} ms after its lease ended there`,
       )
+  }
+
+  /** A handler of a task with a table of recovery begins (14.3). */
+  handlerBegan(pass: RecoveringPass): void {
+    this.structures.recoveries.begins(this.followed.get(this.numberOf(pass.taskId) ?? 0), pass)
   }
 
   /** Before an engine's turn: what it finds. */

@@ -5,6 +5,7 @@ import type { Findings } from './findings.ts'
 import type { SimulatedProcess } from './process.ts'
 import { drawProgram, type Program } from './program.ts'
 import { Holders } from './holders.ts'
+import { drawRecovering } from './recoveries.ts'
 import {
   agreements,
   drawPipeline,
@@ -53,7 +54,8 @@ export class Clients {
   readonly #order: SeededRandom
   readonly #late: SeededRandom
   #purchases = 0
-  #built = { supervisors: 0, pipelines: 0 }
+  readonly #recovering: SeededRandom
+  #built = { supervisors: 0, pipelines: 0, recovering: 0 }
 
   /**
    * `purse` draws what has to do with accounts, `work` what has to do with work that is measured, `order` what has to do with structures, and `late` what came to those
@@ -90,6 +92,7 @@ export class Clients {
     this.#structures = structures
     this.#order = order
     this.#late = late
+    this.#recovering = late.fork('recoveries')
     this.#holders = new Holders(work.fork('holders'), workload, audit, (process, what, call) =>
       this.#call(process, what, call),
     )
@@ -167,9 +170,9 @@ export class Clients {
     return { ...rest, agreement }
   }
 
-  /** Supervisors, pipelines, purchases: now and then one of them. */
+  /** Supervisors, pipelines, purchases, tasks with a table of recovery: now and then one of them. */
   #build(process: SimulatedProcess): void {
-    const { supervisors, pipelines, ledger, permanents, partitions } = this.#structures
+    const { supervisors, pipelines, ledger, permanents, partitions, recoveries } = this.#structures
     const order = this.#order
     const late = this.#late
     const built = this.#built
@@ -186,13 +189,18 @@ export class Clients {
       const number = order.int(8)
       this.#buy(process, order.pick(clients), 1 + number, `order ${number}`)
     }
+    const recovering = this.#recovering
+    if (recoveries && built.recovering < 4 && recovering.int(4) === 0) {
+      const name = `recovering ${(built.recovering += 1)}`
+      this.#submitStructure(process, drawRecovering(recovering.fork(name), name), recovering)
+    }
   }
 
   #submitStructure(
     process: SimulatedProcess,
     { type, program }: { readonly type: string; readonly program: Program },
+    order = this.#order,
   ): void {
-    const order = this.#order
     const it: Submission = {
       type,
       program,

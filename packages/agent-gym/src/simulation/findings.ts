@@ -43,6 +43,8 @@ export const counted = [
   'refused for credits',
   'entries',
   'folded entries',
+  'recoveries',
+  'asked after failures',
 ] as const
 export type Counted = (typeof counted)[number]
 export type Counts = Readonly<Record<Counted, number>>

@@ -41,6 +41,8 @@ export const minimumPer100: Readonly<Partial<Record<Counted, number>>> = {
   'agreed submissions': 20,
   entries: 300,
   'folded entries': 60,
+  recoveries: 20,
+  'asked after failures': 8,
 }
 
 /** Fewer seeds than that differ too much among themselves to be held to the minimums. */

@@ -11,6 +11,7 @@ import {
 } from '@ku0/agent-runtime'
 import { z } from 'zod'
 import { type Call, MAX_ATTEMPTS, type Program } from './program.ts'
+import { failureOf, type RecoveringPass, recoveringTasks } from './recoveries.ts'
 import { type DoStep, type Structures, structuredTasks } from './structures.ts'
 import { limits, MEASURED, profile } from './workload.ts'
 
@@ -18,6 +19,8 @@ import { limits, MEASURED, profile } from './workload.ts'
 export interface Outside {
   /** A function began; false: its process is dead, and nothing of it happens. */
   began(ctx: TaskContext, key: string, idempotencyKey: string): boolean
+  /** A handler of a task with a table of recovery began. */
+  begins(pass: RecoveringPass): void
   /** How often the function of this step has begun, in all processes. */
   runsOf(taskId: string, key: string): number
   sleep(ms: number): Promise<void>
@@ -33,7 +36,7 @@ export type CodeVersion = 1 | 2
 
 /**
  * The task types of a life, as the code of one process defines them: one, a measured one where anything is measured, and those of
- * supervisors and pipelines where there are any.
+ * supervisors and pipelines and those with tables of recovery, where there are any.
  */
 export function simulatedTasks(
   outside: Outside,
@@ -47,6 +50,12 @@ export function simulatedTasks(
     plain,
     ...(isMeasured ? [simulatedTask(MEASURED, { profile, limits }, outside, version)] : []),
     ...structuredTasks(structures, plain, step),
+    ...(structures.recoveries
+      ? recoveringTasks(
+          (ctx, program) => performProgram(ctx, outside, version, program),
+          (pass) => outside.begins(pass),
+        )
+      : []),
   ]
 }
 
@@ -63,20 +72,27 @@ function simulatedTask(
       input: z.custom<Program>(),
       retry: { attempts: MAX_ATTEMPTS, backoff: { initialMs: 20, maxMs: 60 } },
     },
-    async (ctx, { calls }): Promise<Came> => {
-      if (version === 2 && (await ctx.patched('second')))
-        await performStep(ctx, outside, {
-          call: 'step',
-          key: 'of the second',
-          ms: 1,
-          throws: 0,
-          inDoubt: 'retry',
-          deaf: false,
-        })
-      ctx.onCleanup(() => {})
-      return performAll(ctx, outside, calls)
-    },
+    (ctx, program) => performProgram(ctx, outside, version, program),
   ) as TaskDefinition
+}
+
+async function performProgram(
+  ctx: TaskContext,
+  outside: Outside,
+  version: CodeVersion,
+  { calls }: Program,
+): Promise<Came> {
+  if (version === 2 && (await ctx.patched('second')))
+    await performStep(ctx, outside, {
+      call: 'step',
+      key: 'of the second',
+      ms: 1,
+      throws: 0,
+      inDoubt: 'retry',
+      deaf: false,
+    })
+  ctx.onCleanup(() => {})
+  return performAll(ctx, outside, calls)
 }
 
 async function performAll(ctx: TaskContext, outside: Outside, calls: readonly Call[]): Promise<Came> {
@@ -113,7 +129,8 @@ async function perform(ctx: TaskContext, outside: Outside, call: Call): Promise<
     case 'approval': {
       const patience =
         call.timeoutMs === undefined ? {} : ({ timeoutMs: call.timeoutMs, onTimeout: 'approve' } as const)
-      await ctx.requestApproval(call.key, `${ctx.taskId} ${call.key}`, patience)
+      const bound = call.maxRetries === undefined ? {} : { maxRetries: call.maxRetries }
+      await ctx.requestApproval(call.key, `${ctx.taskId} ${call.key}`, { ...patience, ...bound })
       return []
     }
     case 'child': {
@@ -140,6 +157,9 @@ async function perform(ctx: TaskContext, outside: Outside, call: Call): Promise<
       return []
     case 'throw':
       if (ctx.attempt <= call.attempts) throw new Error('as planned')
+      return []
+    case 'fail':
+      if (ctx.attempt <= call.attempts) throw failureOf(call.as)
       return []
   }
 }

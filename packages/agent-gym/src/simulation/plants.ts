@@ -1,5 +1,5 @@
 import { globSync, rmSync } from 'node:fs'
-import type { Submission, Write } from '@ku0/agent-runtime-core'
+import type { Settlement, Submission, Write } from '@ku0/agent-runtime-core'
 import type { Message } from '@ku0/agent-runtime-persistence/testing'
 import type { Audited } from './audited.ts'
 import type { Ground, Plant, Planted } from './plant.ts'
@@ -403,6 +403,31 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
         return [{ ...message, operation: { ...operation, tasks } }]
       },
     }),
+  'a failure that its table is not asked about': () =>
+    plain({
+      send: (message) => [recovering(message, ({ as, error, delayMs }) => ({ as, error, delayMs }))],
+    }),
+  'a failure that nobody is asked about': () =>
+    plain({
+      send: (message) => [
+        recovering(message, (it, recovery) =>
+          recovery.strategy === 'human_escalation'
+            ? { ...it, recovery: { ...recovery, strategy: 'restart' } }
+            : it,
+        ),
+      ],
+    }),
+  'a failure that the next try does not hear of': () =>
+    plain({
+      tell: (turn) => ({
+        ...turn,
+        answers: turn.answers.map((answer) => {
+          if (!('value' in answer) || !isMemos(answer.value) || !('failure' in answer.value)) return answer
+          const { failure: _, ...others } = answer.value
+          return { ...answer, value: others }
+        }),
+      }),
+    }),
   'a judgement that is lost': ({ random }) =>
     plain({
       send: (message) =>
@@ -420,6 +445,20 @@ type WriteMessage<K extends Write['kind']> = {
 
 function isWrite<K extends Write['kind']>(message: Message, kind: K): message is WriteMessage<K> {
   return message.to === 'write' && message.operation.kind === kind
+}
+
+type Retry = Extract<Settlement, { readonly as: 'retry' }>
+
+/** The end of a try about which a table of recovery has decided, with another decision. */
+function recovering(
+  message: Message,
+  change: (retry: Retry, recovery: NonNullable<Retry['recovery']>) => Retry,
+): Message {
+  if (!isWrite(message, 'settle')) return message
+  const { operation } = message
+  const { settlement } = operation
+  if (settlement.as !== 'retry' || settlement.recovery === undefined) return message
+  return { ...message, operation: { ...operation, settlement: change(settlement, settlement.recovery) } }
 }
 
 /** A wait of a supervisor under another key, which is its terms. */

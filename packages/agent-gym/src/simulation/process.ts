@@ -269,6 +269,9 @@ export class SimulatedProcess implements Audited {
         })
         return true
       },
+      begins: (pass) => {
+        if (!this.isDead) audit.handlerBegan(pass)
+      },
       runsOf: (taskId, key) => runs.get(`${taskId} ${key}`)?.runs ?? 0,
       sleep: (ms) => this.sleep(ms),
     }

@@ -1,3 +1,4 @@
+import type { FailureCategory } from '@ku0/agent-runtime-core'
 import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
 
 /** What a simulated task does, as data: it is the task's input. Keys are unique in a program. */
@@ -26,7 +27,13 @@ export type Call =
     }
   | { readonly call: 'sleep'; readonly key: string; readonly ms: number }
   | { readonly call: 'signal'; readonly key: string; readonly timeoutMs: number | undefined }
-  | { readonly call: 'approval'; readonly key: string; readonly timeoutMs: number | undefined }
+  | {
+      readonly call: 'approval'
+      readonly key: string
+      readonly timeoutMs: number | undefined
+      /** How often it may be rejected; absent for the usual number. */
+      readonly maxRetries?: number
+    }
   | {
       readonly call: 'child'
       readonly key: string
@@ -44,6 +51,8 @@ export type Call =
   | { readonly call: 'report'; readonly memoryBytes: number; readonly computeUs: number }
   /** Throws in its first so many attempts. */
   | { readonly call: 'throw'; readonly attempts: number }
+  /** The same with an error of these parts. */
+  | { readonly call: 'fail'; readonly as: readonly FailureCategory[]; readonly attempts: number }
 
 /** Attempts that a task type has. */
 export const MAX_ATTEMPTS = 3

@@ -3,6 +3,7 @@ import type { Findings } from './findings.ts'
 import type { Followed } from './followed.ts'
 import { LedgerAudit } from './ledger-audit.ts'
 import { PipelineAudit } from './pipeline-audit.ts'
+import { RecoveryAudit } from './recovery-audit.ts'
 import type { StructureRows } from './stored-rows.ts'
 import { SupervisorAudit } from './supervisor-audit.ts'
 
@@ -11,6 +12,7 @@ export class StructureAudit {
   readonly supervisors: SupervisorAudit
   readonly pipelines: PipelineAudit
   readonly ledger: LedgerAudit
+  readonly recoveries: RecoveryAudit
 
   constructor(
     findings: Findings,
@@ -27,10 +29,12 @@ export class StructureAudit {
     this.supervisors = new SupervisorAudit(findings, ids)
     this.pipelines = new PipelineAudit(findings)
     this.ledger = new LedgerAudit(findings, ledger)
+    this.recoveries = new RecoveryAudit(findings)
   }
 
-  /** Whether a supervisor, a pipeline or a stage may fail so. */
+  /** Whether a supervisor, a pipeline or a stage may fail so, or a task whose failures are looked at elsewhere. */
   mayFail(tasks: ReadonlyMap<number, Followed>, found: Followed, kind: string): boolean {
+    if (this.recoveries.isWatched(found.row.id)) return true
     if (kind === 'escalated') return this.supervisors.isSupervisor(found.row.id)
     return kind === 'error' && this.pipelines.mayFail(tasks, found)
   }

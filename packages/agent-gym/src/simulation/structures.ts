@@ -33,6 +33,8 @@ export interface Structures {
   readonly partitions: boolean
   /** Old entries of ledgers are folded. */
   readonly folds: boolean
+  /** Some tasks have a table of recovery. */
+  readonly recoveries: boolean
 }
 
 export const noStructures: Structures = {
@@ -43,6 +45,7 @@ export const noStructures: Structures = {
   permanents: false,
   partitions: false,
   folds: false,
+  recoveries: false,
 }
 
 /** `late` draws what there was not always: without it a seed draws the rest as it does with it. */
@@ -55,7 +58,11 @@ export function drawStructures(random: SeededRandom, late: SeededRandom | undefi
     ledger: random.int(4) === 0 ? random.pick(outOfCreditsChoices) : undefined,
     agreements: random.int(4) === 0,
   }
-  return { ...structures, folds: structures.ledger !== undefined && late?.int(2) === 0 }
+  return {
+    ...structures,
+    folds: structures.ledger !== undefined && late?.int(2) === 0,
+    recoveries: late?.fork('recoveries').int(4) === 0,
+  }
 }
 
 /** How old entries of ledgers are folded: soon, and by every process. */

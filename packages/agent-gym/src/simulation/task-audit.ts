@@ -132,6 +132,8 @@ export class TaskAudit {
       leasedAt: 0,
       ...(stream?.type.startsWith('team ') === true ? { strategy: stream.type.split(/[ ,]+/)[1] ?? '' } : {}),
     }
+    // Another model has other quotas.
+    found.quotaKeys = stream?.quotaKeys ?? found.quotaKeys
     const walk: Walk = { ...found.row, before: found.row.lease, isFresh: false }
     for (const event of events) {
       if (event.seq !== walk.seq + 1)
@@ -182,6 +184,7 @@ export class TaskAudit {
       if (walk.state < COMPLETED) found.paid += charged.cost
     }
     this.#parts.structures.supervisors.event(found, task, event, data)
+    this.#parts.structures.recoveries.event(walk, event, data)
     switch (type) {
       case 'task.queued': {
         move(-1)

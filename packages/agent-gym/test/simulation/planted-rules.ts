@@ -56,5 +56,8 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'an opening entry that says too much': '11.8',
   'a start without credits': '11.9',
   'an agreement that is not kept': '12.5',
+  'a failure that its table is not asked about': '14.3',
+  'a failure that nobody is asked about': '14.3',
+  'a failure that the next try does not hear of': '14.3',
   'a judgement that is lost': 'I1',
 }

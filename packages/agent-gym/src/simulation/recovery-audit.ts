@@ -1,0 +1,268 @@
+import type { EventData, FailureCategory, RecoveryChoice } from '@ku0/agent-runtime-core'
+import type { Findings } from './findings.ts'
+import { type Followed, RUNNING } from './followed.ts'
+import {
+  mostRejections,
+  plannedParts,
+  type RecoveringPass,
+  recoveryTerms,
+  type RecoveryTerms,
+} from './recoveries.ts'
+import { MAX_ATTEMPTS } from './program.ts'
+import type { AuditedEvent } from './stored-rows.ts'
+import type { Walk } from './walk.ts'
+
+/** A try that has ended without success. */
+interface Past {
+  readonly seq: number
+  /** The attempt that failed. */
+  readonly attempt: number
+  readonly category: FailureCategory
+  readonly strategy: RecoveryChoice
+}
+
+/** What the audit knows of a task with a table of recovery. */
+interface Watched extends RecoveryTerms {
+  model: string | undefined
+  /** The last failure of its work, and the end of a process after it. */
+  failure: Past | undefined
+  crash: Past | undefined
+  /** The last rejection of its work, and how many there were since the last approval. */
+  rejectedSeq: number
+  rejections: number
+  /** Questions about failures, by the event of the failure: what was answered. */
+  readonly asked: Map<number, 'open' | 'approved' | 'rejected'>
+  startedSeq: number
+  lastSeq: number
+}
+
+/** From weak to strong. Source: `docs/semantics.md 14.3`. */
+const strengths: readonly RecoveryChoice[] = [
+  'fail',
+  'retry_with_backoff',
+  'retry_with_feedback',
+  'fallback_agent',
+  'restart',
+  'human_escalation',
+]
+
+/** The part of the audit that looks at what is done about failures, by a model of its own. Source: `docs/semantics.md 14.3`. */
+export class RecoveryAudit {
+  readonly #findings: Findings
+  readonly #watched = new Map<number, Watched>()
+
+  constructor(findings: Findings) {
+    this.#findings = findings
+  }
+
+  /** Whether a task has a table: then {@link event} says whether it may fail. */
+  isWatched(task: number): boolean {
+    return this.#watched.has(task)
+  }
+
+  /** An event of a task, before it is followed. */
+  event(walk: Walk, { seq, type }: AuditedEvent, data: Record<string, unknown>): void {
+    if (type === 'task.queued') this.#queued(walk.id, data as unknown as EventData['task.queued'])
+    const watched = this.#watched.get(walk.id)
+    if (watched === undefined) return
+    watched.lastSeq = seq
+    switch (type) {
+      case 'task.started':
+        watched.startedSeq = seq
+        return
+      case 'task.requeued':
+        return this.#requeued(watched, walk, seq, data as unknown as EventData['task.requeued'])
+      case 'task.failed':
+        return this.#failed(watched, walk, data)
+      case 'approval.requested':
+        return this.#asks(watched, walk.id, String(data['key']))
+      case 'task.resumed':
+      case 'wait.resolved':
+        return this.#resolved(watched, walk, seq, data)
+      default:
+    }
+  }
+
+  /** A handler begins: it is the right one to ask, and is told how the try before failed. */
+  begins(found: Followed | undefined, { fence, model, failure }: RecoveringPass): void {
+    const watched = found === undefined ? undefined : this.#watched.get(found.row.id)
+    if (found === undefined || watched === undefined) return
+    const { row } = found
+    // One that has lost its lease may know less.
+    if (row.state !== RUNNING || row.fence !== fence) return
+    const { failure: failed, crash, asked, table } = watched
+    for (const past of [failed, crash]) {
+      const choice = past === crash ? crash && table.crash : past?.strategy
+      const isAllowed =
+        past === undefined ||
+        choice === 'restart' ||
+        choice?.startsWith('retry') === true ||
+        (choice === 'fallback_agent' && (past === failed || nextModel(watched) === undefined)) ||
+        (choice === 'human_escalation' && asked.get(past.seq) === 'approved')
+      if (!isAllowed)
+        this.#violated(
+          `task ${row.id} runs after event ${past?.seq}, the table says ${choice} of ${past?.category}`,
+        )
+    }
+    if (model !== watched.model)
+      this.#violated(`task ${row.id} runs with the model ${model}, not ${watched.model}`)
+    // What came since may have come before it looked, or after.
+    if (watched.lastSeq !== watched.startedSeq) return
+    const due = this.#due(watched, row.attempt)
+    const shown = (it: Omit<Past, 'seq'> | undefined) =>
+      it === undefined ? 'nothing' : `${it.category} of attempt ${it.attempt}, ${it.strategy}`
+    if (shown(failure) !== shown(due))
+      this.#violated(`task ${row.id} is told of ${shown(failure)}, it was ${shown(due)}`)
+  }
+
+  #queued(task: number, { type, model }: EventData['task.queued']): void {
+    const terms = recoveryTerms[type]
+    if (terms === undefined) return
+    this.#watched.set(task, {
+      ...terms,
+      model,
+      failure: undefined,
+      crash: undefined,
+      rejectedSeq: 0,
+      rejections: 0,
+      asked: new Map(),
+      startedSeq: 0,
+      lastSeq: 0,
+    })
+  }
+
+  #requeued(watched: Watched, walk: Walk, seq: number, it: EventData['task.requeued']): void {
+    const { id: task, attempt } = walk
+    if (it.reason === 'expired' || it.reason === 'owner_dead') {
+      watched.crash = { seq, attempt, category: 'crash', strategy: 'restart' }
+      return
+    }
+    if (it.reason !== 'retry') return
+    const { recovery: decided, dueAt } = it
+    const { message = '', code } = (it.error ?? {}) as { message?: string; code?: string }
+    const isOfCrash = code === 'lease_lost' && watched.crash !== undefined
+    const due = isOfCrash
+      ? { strategy: watched.table.crash, categories: ['crash'] }
+      : answerTo(watched, partsOf(message, code), walk)
+    if (decided === undefined || due === undefined)
+      return this.#violated(
+        `task ${task} is tried again after '${message}', decided is ${decided?.strategy}, due is ${due?.strategy}`,
+      )
+    this.#findings.count('recoveries')
+    if (decided.strategy !== due.strategy || !due.categories.includes(decided.category))
+      this.#violated(
+        `task ${task}, '${message}': ${decided.category} gets ${decided.strategy}, due is ${due.strategy}`,
+      )
+    const model = due.strategy === 'fallback_agent' ? nextModel(watched) : undefined
+    if (decided.model !== model)
+      this.#violated(`task ${task} falls back to the model ${decided.model}, not ${model}`)
+    if ((dueAt === undefined) === (due.strategy === 'retry_with_backoff'))
+      this.#violated(`task ${task} is tried again by ${due.strategy}, it waits until ${dueAt}`)
+    watched.model = model ?? watched.model
+    watched.failure = { seq, attempt, category: decided.category, strategy: decided.strategy }
+    watched.crash = undefined
+  }
+
+  #failed(watched: Watched, { id: task, ...walk }: Walk, data: Record<string, unknown>): void {
+    const kind = String(data['kind'])
+    if (kind === 'poisoned' || kind === 'budget_exceeded') return
+    const { message = '', code } = (data['error'] ?? {}) as { message?: string; code?: string }
+    const { failure, crash, asked, table, rejections } = watched
+    const isRefused = [failure, crash].some(
+      (past) => past !== undefined && asked.get(past.seq) === 'rejected',
+    )
+    const isEnd =
+      isRefused ||
+      (code === 'lease_lost' && crash !== undefined && table.crash === 'fail') ||
+      (kind === 'not_approved' &&
+        rejections >= this.#most(watched, /^'(.+)' was /.exec(message)?.[1] ?? '')) ||
+      (kind !== 'not_approved' && answerTo(watched, partsOf(message, code), walk) === undefined)
+    if (!isEnd)
+      this.#violated(`task ${task} failed (${kind}): '${message}', its table has another try for it`)
+  }
+
+  /** How often the work that a request shows may be rejected. */
+  #most({ table }: Watched, key: string): number {
+    return table.human_rejection === 'fail' ? 0 : mostRejections(key)
+  }
+
+  /** A person is asked once about each failure that is for a person. */
+  #asks(watched: Watched, task: number, key: string): void {
+    const seq = escalated(key)
+    if (seq === undefined) return
+    this.#findings.count('asked after failures')
+    const { failure, crash, asked, table } = watched
+    const isDue =
+      (failure?.seq === seq && failure.strategy === 'human_escalation') ||
+      (crash?.seq === seq && table.crash === 'human_escalation')
+    if (!isDue || asked.has(seq)) this.#violated(`task ${task} asks a person about its event ${seq}`)
+    asked.set(seq, 'open')
+  }
+
+  #resolved(watched: Watched, { id: task, attempt }: Walk, seq: number, data: Record<string, unknown>): void {
+    const { key, kind, outcome, since, escalates } = data
+    if (kind !== 'approval') return
+    const about = escalated(String(key))
+    if (about !== undefined) {
+      watched.asked.set(about, outcome === 'approved' ? 'approved' : 'rejected')
+      return
+    }
+    if (outcome === 'approved' || outcome === 'passed') watched.rejections = 0
+    if (outcome !== 'rejected') return
+    watched.rejections += 1
+    if (since !== undefined) watched.rejectedSeq = seq
+    const isTooMuch = watched.rejections > this.#most(watched, String(key))
+    const isForPeople = watched.table.human_rejection === 'human_escalation'
+    if ((escalates === true) !== (isTooMuch && isForPeople))
+      this.#violated(
+        `task ${task} was rejected ${watched.rejections} times, a person is ${escalates === true ? '' : 'not '}asked`,
+      )
+    if (escalates !== true) return
+    watched.failure = { seq, attempt, category: 'human_rejection', strategy: 'human_escalation' }
+    watched.crash = undefined
+  }
+
+  /** What the next try is told. */
+  #due({ failure, crash, asked, rejectedSeq }: Watched, attempt: number): Omit<Past, 'seq'> | undefined {
+    const isAsked = crash !== undefined && asked.get(crash.seq) === 'approved'
+    const past = isAsked ? crash : (failure ?? crash)
+    if (rejectedSeq > (past?.seq ?? 0))
+      return { category: 'human_rejection', strategy: 'retry_with_feedback', attempt }
+    if (past === undefined) return undefined
+    return { ...past, ...(asked.has(past.seq) ? { strategy: 'human_escalation' } : {}) }
+  }
+
+  #violated(text: string): void {
+    this.#findings.violated('14.3', text)
+  }
+}
+
+/** The strongest answer that the table has for the parts of a failure; undefined where it is the end. */
+function answerTo(
+  watched: Watched,
+  parts: readonly FailureCategory[],
+  { attempt, crashes }: Pick<Walk, 'attempt' | 'crashes'>,
+): { readonly strategy: RecoveryChoice; readonly categories: readonly string[] } | undefined {
+  const choices = parts.map((part) => {
+    const choice = watched.table[part]
+    return choice === 'fallback_agent' && nextModel(watched) === undefined ? 'fail' : choice
+  })
+  const strategy = strengths.findLast((strength) => choices.includes(strength)) ?? 'fail'
+  const isBound = strategy !== 'human_escalation' && attempt - crashes >= MAX_ATTEMPTS
+  if (strategy === 'fail' || isBound) return undefined
+  return { strategy, categories: parts.filter((_, at) => choices[at] === strategy) }
+}
+
+function nextModel({ models, model }: Pick<Watched, 'models' | 'model'>): string | undefined {
+  return models[model === undefined ? 0 : models.indexOf(model) + 1]
+}
+
+function partsOf(message: string, code: string | undefined): readonly FailureCategory[] {
+  return plannedParts(message) ?? (code === 'invalid_output' ? ['invalid_output'] : [])
+}
+
+/** The event that a question is about. */
+function escalated(key: string): number | undefined {
+  const seq = /^\$ku0\/escalation\/(\d+)$/.exec(key)?.[1]
+  return seq === undefined ? undefined : Number(seq)
+}
