@@ -99,6 +99,11 @@ export interface Database {
   load(wanted: Wanted): Reply<Loaded>
   /** This process shows that it lives, and is registered again if it was taken for dead; processes that are gone, and their workers, are registered no more. */
   show(lives: boolean, gone: readonly number[], at: number): Reply<void>
+  /**
+   * Shows, outside of a transaction, that this process and these workers of it live, which hold no lease: nobody decides anything upon that. False where it has to
+   * be done by {@link show} and a commit. Absent where such a commit holds nobody up.
+   */
+  renewIdle?(workers: readonly number[], now: Instant): Reply<boolean>
   /** Writes each changed row once, and a journal row when there are events or somebody will be told of the commit. */
   apply(changes: WorkingSet, isTold: boolean): Reply<void>
   /** In a transaction: what is kept of a line, as it was last written; undefined if nothing is. */

@@ -294,6 +294,11 @@ export class Engine {
       if (beats) due.heartbeatDone(mono)
       return
     }
+    if (renewing && !this.ready && !isDue && (yield* held.renewIdle())) {
+      due.presenceShown(mono)
+      due.heartbeatDone(mono)
+      return
+    }
     const waits =
       showing ||
       beats ||

@@ -35,6 +35,18 @@ export class HeldLeases {
     return this.dropped !== undefined || this.cache.running.size > 0
   }
 
+  /** Renews the workers of a process without a lease. True if that is done, without a commit of the store. */
+  *renewIdle(): Steps<boolean> {
+    const { cache, db } = this
+    if (db.renewIdle === undefined || this.holdsAny || !cache.warm || cache.remote !== undefined) return false
+    const workers = [...cache.workers.values()].filter(({ registered }) => registered)
+    const now = db.now()
+    const ids = workers.map(({ id }) => id)
+    if (!(yield* got(db.renewIdle(ids, now)))) return false
+    for (const worker of workers) cache.workers.set(worker.id, { ...worker, lastSeenAt: now.leaseAt })
+    return true
+  }
+
   /**
    * The cache is about to be dropped. `held`: the leases as of the last commit that stands. `changed`: the rows of tasks that flushes changed which
    * came to nothing.

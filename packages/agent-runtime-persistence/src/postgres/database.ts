@@ -49,7 +49,7 @@ import { openTables, type Opened } from './open.ts'
 import { toldLoss } from './lost-commits.ts'
 import { parameter } from './parameters.ts'
 import { Presence } from './presence.ts'
-import { droppedLines, endedProcesses, keptLine, livingProcesses } from './process-rows.ts'
+import { droppedLines, endedProcesses, keptLine, livingProcesses, renewedIdle } from './process-rows.ts'
 import { Questions } from './questions.ts'
 import { Reader } from './reader.ts'
 import { schemaVersion } from './schema.ts'
@@ -496,6 +496,23 @@ export class PostgresDatabase implements Database {
     this.writes.push(...endedProcesses(gone, at))
     // What one of them still has on its way to the server finds another version, and comes to nothing.
     this.next = { ...this.head, version: this.head.version + 1 }
+  }
+
+  /** Neither the lock of `head` nor a turn, and a crash may lose it. A process that was taken for dead meanwhile has to come back by a commit. */
+  async renewIdle(workers: readonly number[], { at, leaseAt }: Instant): Promise<boolean> {
+    const { session, connections, link } = this
+    if (link.isLost || this.isReconnected || !this.isSeen) return false
+    const begins = [...connections.beginning, statement('SET LOCAL synchronous_commit TO off')]
+    try {
+      const done = await session.batch([...begins, ...renewedIdle(this.process, workers, at, leaseAt)])
+      return done.at(-3)?.command === 'UPDATE 1' && done.at(-2)?.command === `UPDATE ${workers.length}`
+    } catch (error) {
+      if (!isPassing(error)) throw error
+      this.link.failed(error)
+      this.open = 'locked'
+      await this.rollback()
+      return false
+    }
   }
 
   apply(changes: WorkingSet, isTold: boolean): void {

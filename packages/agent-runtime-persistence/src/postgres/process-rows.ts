@@ -12,6 +12,26 @@ export function livingProcesses(ids: readonly number[], at: number, isSeen: bool
   ])
 }
 
+/** A process and its workers live, if they are registered: that is the first and the second of these, and the last is the commit. */
+export function renewedIdle(
+  process: number,
+  workers: readonly number[],
+  at: number,
+  leaseAt: number,
+): readonly Statement[] {
+  return [
+    statement('UPDATE process SET last_seen_at = $2::bigint WHERE id = $1::bigint AND ended_at IS NULL', [
+      process,
+      at,
+    ]),
+    statement('UPDATE worker SET last_seen_at = $2::bigint WHERE id = ANY($1::bigint[]) AND registered = 1', [
+      arrayParameter('bigint', workers),
+      leaseAt,
+    ]),
+    statement('COMMIT'),
+  ]
+}
+
 /** These processes, and their workers, are registered no more. */
 export function endedProcesses(ids: readonly number[], at: number): readonly Statement[] {
   const list = arrayParameter('bigint', ids)

@@ -131,3 +131,22 @@ test('a process whose looks found nothing runs what it finds at last, and writes
     expect(await a.violations()).toEqual([])
   })
 })
+
+test('a process whose workers run nothing shows that they live while a third one holds the turn and the lock', async () => {
+  await play(async ({ a, b, hold }) => {
+    await b.worker('b', 1)
+    const start = b.now
+    const release = await hold()
+    const begins = [beginsOf(a), beginsOf(b)]
+    await b.pass(25_000)
+    const [worker] = await b.read({ kind: 'workers' })
+    expect(worker?.lastSeenAt).toBeGreaterThanOrEqual(start + 20_000)
+    expect(begins.map((count) => count())).toEqual([0, 0])
+    await release()
+    // The time of a lease is over since it registered, and not since it was seen.
+    await b.pass(10_000)
+    await a.accepted()
+    expect((await b.claim()).workerId).toBe('b')
+    expect(await a.violations()).toEqual([])
+  })
+})
