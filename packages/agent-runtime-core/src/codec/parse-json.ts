@@ -12,16 +12,39 @@ const takesKeysForOthers = (() => {
   return !Object.hasOwn(JSON.parse('{"a":0,"\\n":0}') as object, '\n')
 })()
 
-/** Whether a string with an escape stands before a colon. Reads the text once, from string to string. */
+/**
+ * Whether a string with an escape stands before a colon. Reads the text once, from string to string. A pattern would keep a place to come back to for each
+ * escape, and has no room for millions of them.
+ */
 export function hasEscapedKey(text: string): boolean {
-  if (!text.includes('\\')) return false
-  for (const [string, colon] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g))
-    if (colon !== undefined && string.includes('\\')) return true
+  let escape = text.indexOf('\\')
+  for (let start = text.indexOf('"'); start !== -1 && escape !== -1;) {
+    const end = endOfString(text, start)
+    if (end === -1) return false
+    if (escape < end) {
+      colon.lastIndex = end + 1
+      if (colon.test(text)) return true
+      escape = text.indexOf('\\', end)
+    }
+    start = text.indexOf('"', end + 1)
+  }
   return false
 }
 
-/** A string, a number or a word, or one of the signs between them; white space before it is passed over. */
-const token = /\s*("[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|true|false|null|[[\]{},:])/y
+/** Where the string ends that begins at `start`: at the next quote that has no escape, which an even number of backslashes stands before. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let first = end
+    while (text.charCodeAt(first - 1) === backslash) first -= 1
+    if ((end - first) % 2 === 0) return end
+  }
+  return -1
+}
+
+const backslash = 92
+const colon = /\s*:/y
+/** A number or a word, the begin of a string, or one of the signs between them; white space before it is passed over. */
+const token = /\s*(-?\d[\d.eE+-]*|true|false|null|[[\]{},:"])/y
 
 /** The value, parsed without the engine's parser of objects: `JSON.parse` reads only the single tokens. */
 export function parseBySteps(text: string): unknown {
@@ -33,7 +56,7 @@ export function parseBySteps(text: string): unknown {
   ]
   token.lastIndex = 0
   for (let match = token.exec(text); match !== null; match = token.exec(text)) {
-    const sign = match[1] as string
+    const sign = match[1] === '"' ? stringAt(text) : (match[1] as string)
     const top = stack.at(-1) as (typeof stack)[number]
     if (sign === ',' || sign === ':') continue
     if (sign === ']' || sign === '}') {
@@ -50,6 +73,13 @@ export function parseBySteps(text: string): unknown {
       stack.push({ into: value as unknown[] | Record<string, unknown>, key: undefined })
   }
   return root[0]
+}
+
+/** The string whose first quote was read just now. */
+function stringAt(text: string): string {
+  const start = token.lastIndex - 1
+  token.lastIndex = endOfString(text, start) + 1
+  return text.slice(start, token.lastIndex)
 }
 
 /** As an own property, whatever the key. */

@@ -42,6 +42,14 @@ describe('a text has an escaped key', () => {
   })
 })
 
+test('7.4 a text of millions of escapes is read like any other', () => {
+  const value = '"\\'.repeat(2_500_000)
+  const text = JSON.stringify(value)
+  expect(parseJson(text) === value).toBe(true)
+  const keyed = parseJson(`{"\\n":${text}}`) as Record<string, unknown>
+  expect(keyed['\n'] === value).toBe(true)
+})
+
 describe('parsing by steps', () => {
   test('gives the value that was written', () => {
     const check = () =>
