@@ -1464,6 +1464,23 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('supervision', 'supervisors are listed'),
   },
   {
+    name: 'a process that reads nothing is never cut off',
+    file: 'packages/agent-runtime-server/src/remote/line-session.ts',
+    edits: [
+      [
+        'if (this.#connection.waiting > this.#host.limits.maxLineBufferBytes) this.end()\n    else this.#connection.send(text)',
+        'this.#connection.send(text)',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime-server/test/remote/flow.test.ts', 'cut off at the bound'],
+  },
+  {
+    name: 'a process that sends more calls than were agreed on is read on',
+    file: 'packages/agent-runtime-server/src/remote/line-session.ts',
+    edits: [['const held = this.#open > this.#host.limits.maxLineCalls', 'const held = false']],
+    killedBy: ['packages/agent-runtime-server/test/remote/flow.test.ts', 'is held until'],
+  },
+  {
     name: 'a series shows no refusal where records of refusals are deleted',
     file: 'packages/agent-runtime-core/src/series/refused.ts',
     edits: [['return point.at < reach ? point : { ...point, refused }', 'return { ...point, refused }']],

@@ -160,7 +160,8 @@ export interface Schedules {
   ): Promise<ScheduleStatus>
   pause(name: string): Promise<ScheduleStatus>
   resume(name: string): Promise<ScheduleStatus>
-  trigger(name: string): Promise<Receipt>
+  /** Submits one run now. A key that was used before runs nothing: the first receipt is returned with `deduplicated`. */
+  trigger(name: string, options?: { readonly idempotencyKey?: string | undefined }): Promise<Receipt>
   remove(name: string): Promise<boolean>
 }
 
@@ -360,7 +361,7 @@ export function operationsOn(transport: Transport): Operations {
         }),
       pause: (name) => send('POST', named('schedules', name, '/pause')),
       resume: (name) => send('POST', named('schedules', name, '/resume')),
-      trigger: (name) => send('POST', named('schedules', name, '/trigger')),
+      trigger: (name, options = {}) => send('POST', named('schedules', name, '/trigger'), options),
       remove: (name) => remove(named('schedules', name)),
     },
     supervisors: {

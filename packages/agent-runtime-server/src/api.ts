@@ -5,6 +5,7 @@ import { fieldProblems } from './problem/field-problems.ts'
 import { fieldsRefused, type FieldProblem, noTask, refusal } from './problem/problem.ts'
 import { endpoints } from './routes/endpoints.ts'
 import type { Call, Endpoint } from './routes/endpoint.ts'
+import { keyRefused } from './routes/idempotency-key.ts'
 import { Routing } from './routing.ts'
 import type { Serving } from './serving.ts'
 import { readJson } from './wire/body.ts'
@@ -60,9 +61,11 @@ async function callEndpoint(
   given: Readonly<Record<string, string>>,
 ): Promise<Reply> {
   const caller = callerFor(it, asker, serving.readOnly)
+  if (it.repeat === 'anew' && request.header('idempotency-key') !== null) throw keyRefused()
   const params = readPart(it.params, 'path', given)
   const query = readPart(it.query, 'query', textsOf(queryOf(request)))
-  const body = await readBody(it, request, serving.limits.maxBodyBytes)
+  const { limits } = serving
+  const body = await readBody(it, request, it.maxBytes?.(limits) ?? limits.maxBodyBytes)
   await serving.turns.end()
   const call = { serving, caller, request, params, query, body }
   await refuseForeign(it, call)

@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http'
 import { createDesk } from './desk.ts'
-import { limitsOf } from './limits.ts'
 import type { Served, ServerOptions } from './options.ts'
 import { listenerOf } from './wire/node.ts'
 import { incomingOf, responseOf } from './wire/web.ts'
@@ -29,7 +28,7 @@ export function createServer(runtime: Served, options: ServerOptions = {}): Serv
   const desk = createDesk(runtime, options)
   return {
     fetch: async (request) => responseOf(await desk.handle(incomingOf(request)), request.method),
-    listener: listenerOf(desk.handle, limitsOf(options.limits).maxBodyBytes, options.onError ?? (() => {})),
+    listener: listenerOf(desk.handle, desk.limits.maxBodyBytes, options.onError ?? (() => {})),
     close: desk.close,
   }
 }

@@ -17,7 +17,7 @@ import { TokenWatch } from './access/token-watch.ts'
 import { buildApi, route } from './api.ts'
 import { BulkActions } from './bulk/bulk-actions.ts'
 import { consoleAnswer } from './console-assets.ts'
-import { limitsOf } from './limits.ts'
+import { limitsOf, type ServerLimits } from './limits.ts'
 import type { Served, ServerOptions } from './options.ts'
 import { addProbes } from './probes.ts'
 import { problemOf, refusal } from './problem/problem.ts'
@@ -40,6 +40,7 @@ export interface Desk {
   /** Never rejects: what goes wrong is an answer, too. */
   readonly handle: (request: Incoming) => Promise<Reply>
   readonly close: () => Promise<void>
+  readonly limits: ServerLimits
   /** Lets a request for a WebSocket through; what it gives takes the connection. Rejects with the problem that refuses it. */
   readonly admitLine: (request: Incoming) => Promise<(connection: LineConnection) => LineEnd>
 }
@@ -48,7 +49,8 @@ export interface Desk {
 export function createDesk(runtime: Served, options: ServerOptions, webSocket = false): Desk {
   assertOptions(options)
   const { environment = system, onError = () => {} } = options
-  const limits = limitsOf(options.limits)
+  const lines = options.remoteWorkers && linesOf(options.remoteWorkers)
+  const limits = limitsOf(options.limits, lines?.config.maxPayloadBytes)
   const tokens = new TokenBook(
     options.tokens === 'store'
       ? new StoreTokens({
@@ -124,6 +126,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
   }
 
   return {
+    limits,
     async handle(request) {
       if (closing !== undefined) return guarded(stopping())
       const answering = answer(request).catch((error: unknown) => {

@@ -2,7 +2,10 @@ import { assertFields, problemsIn, type Rules, wholeNumber } from '@ku0/agent-ru
 
 /** The limits of a server. Sizes are bytes, durations ms. */
 export interface ServerLimits {
-  /** The body of a request; a larger one is answered with 413. Give `maxPayloadBytes` of the runtime and some room for the options. */
+  /**
+   * The body of a request; a larger one is answered with 413. By default it leaves 64 KiB of room beside `maxPayloadBytes`, where the server takes
+   * {@link ServerOptions.remoteWorkers | remote workers} and so knows the settings of the store.
+   */
   readonly maxBodyBytes: number
   /** All headers of a request together. */
   readonly maxHeaderBytes: number
@@ -42,9 +45,9 @@ export interface ServerLimits {
   readonly maxLines: number
   /** Calls of one line that may wait for their answers; of a process that sends more nothing is read until they are answered. */
   readonly maxLineCalls: number
-  /** One frame of a line: a write with its values, or several. */
+  /** One frame of a line: a write with its values, or several. By default it is four times `maxPayloadBytes` of the store, and 4 MiB at least. */
   readonly maxLineFrameBytes: number
-  /** The bytes that may wait for one process on a line. A process that reads nothing is cut off, and connects again. */
+  /** The bytes that may wait for one process on a line. A process that leaves more unread is cut off with the next message, and connects again. */
   readonly maxLineBufferBytes: number
   /** How long `close` waits for open requests. */
   readonly drainMs: number
@@ -77,13 +80,29 @@ export const defaultLimits: ServerLimits = {
   drainMs: 10_000,
 }
 
-/** All limits, with the given ones in place of the defaults. Throws `invalid_argument` for one that does not exist or fit. */
-export function limitsOf(given: Partial<ServerLimits> = {}): ServerLimits {
+/**
+ * All limits, with the given ones in place of the defaults, which leave room for values of the store of `maxPayloadBytes`. Throws `invalid_argument` for
+ * one that does not exist or fit.
+ */
+export function limitsOf(given: Partial<ServerLimits> = {}, maxPayloadBytes = 0): ServerLimits {
   assertFields(problemsIn({ ...given }, rules, { path: 'option limits.' }))
-  return { ...defaultLimits, ...given }
+  const { maxBodyBytes, maxLineFrameBytes } = defaultLimits
+  return {
+    ...defaultLimits,
+    maxBodyBytes: Math.min(MOST, Math.max(maxBodyBytes, maxPayloadBytes + 65_536)),
+    // A frame holds the text of a value as a text within a text, in which each quote and each backslash takes another byte.
+    maxLineFrameBytes: Math.min(MOST, Math.max(maxLineFrameBytes, 4 * maxPayloadBytes)),
+    ...given,
+  }
 }
 
-const amount = wholeNumber(1, 1_000_000_000)
+/** The body that carries frames where lines are made of requests: each is a text once more, and small ones travel together. */
+export function maxFramesBytes({ maxBodyBytes, maxLineFrameBytes }: ServerLimits): number {
+  return Math.max(maxBodyBytes, 2 * maxLineFrameBytes + 4_194_304)
+}
+
+const MOST = 1_000_000_000
+const amount = wholeNumber(1, MOST)
 const rules: Rules<ServerLimits> = {
   maxBodyBytes: amount,
   maxHeaderBytes: wholeNumber(1_024, 1_048_576),
@@ -105,7 +124,7 @@ const rules: Rules<ServerLimits> = {
   maxBulkTasks: amount,
   maxLines: amount,
   maxLineCalls: amount,
-  maxLineFrameBytes: wholeNumber(65_536, 1_000_000_000),
+  maxLineFrameBytes: wholeNumber(65_536, MOST),
   maxLineBufferBytes: amount,
-  drainMs: wholeNumber(0, 1_000_000_000),
+  drainMs: wholeNumber(0, MOST),
 }

@@ -5,7 +5,6 @@ import { ConfigError } from '@ku0/agent-runtime-core'
 import { isLoopback, isWildcard } from './access/names.ts'
 import type { Server } from './create-server.ts'
 import { createDesk } from './desk.ts'
-import { limitsOf } from './limits.ts'
 import type { Served, ServerOptions } from './options.ts'
 import { takeSockets } from './remote/sockets.ts'
 import { system } from './system.ts'
@@ -53,7 +52,7 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
   const isReached = !isOwn || hosts.some((name) => typeof name === 'string' && !isLoopback(name))
   if (isReached && rest.tokens === 'store') await assertSomeToken(runtime, rest)
   const desk = createDesk(runtime, { ...rest, hosts, exposed: !isOwn }, true)
-  const limits = limitsOf(options.limits)
+  const { limits } = desk
   // Headers are part of a request: Node refuses a time for them that is longer than that of the whole.
   const headersTimeout = Math.min(limits.headersTimeoutMs, limits.bodyTimeoutMs)
   const listener = listenerOf(desk.handle, limits.maxBodyBytes, rest.onError ?? (() => {}))

@@ -194,6 +194,28 @@ describe('with tokens', () => {
     expect(new Set(json.tasks.map(({ type }: { type: string }) => type))).toEqual(new Set(['speak']))
   })
 
+  test('a token of some task types sees and stops no child of another type', async () => {
+    const { taskId } = (await runtime.submit('watch-over', null)) as { readonly taskId: string }
+    for await (const { type } of runtime.events(taskId)) if (type === 'task.waiting') break
+    const path = `/api/v1/tasks/${taskId}/supervised`
+    const own = await call('POST', path, { id: 'own', task: 'watch-over', input: null }, as('watcher'))
+    const refused = await call('POST', `${path}/first/stop`, undefined, as('watcher'))
+    expect([refused.status, refused.json.detail]).toEqual([
+      403,
+      'path.child: the token is bound to the task types watch-over',
+    ])
+    const [first] = (await runtime.supervisors.which(taskId)).children
+    expect(first).not.toMatchObject({ state: 'canceled' })
+    const shown = await call('GET', path, undefined, as('watcher'))
+    expect(shown.json.children).toMatchObject([{ id: 'own', taskId: own.json.taskId }])
+    expect((await call('GET', path, undefined, as('operator'))).json.children).toHaveLength(2)
+    expect((await call('POST', `${path}/nobody/stop`, undefined, as('watcher'))).status).toBe(404)
+    expect((await call('POST', `${path}/own/stop`, undefined, as('watcher'))).json).toMatchObject({
+      stopped: true,
+    })
+    await runtime.cancel(taskId)
+  })
+
   test('a token of some task types starts no child of another type', async () => {
     const { taskId } = (await runtime.submit('watch-over', null)) as { readonly taskId: string }
     for await (const { type } of runtime.events(taskId)) if (type === 'task.waiting') break

@@ -284,6 +284,7 @@ export type {
   Schedules,
   ScheduleStatus,
   Timing,
+  TriggerOptions,
 } from './api/schedules.ts'
 export type {
   Drift,

@@ -124,7 +124,7 @@ async function listen(
     host,
     hosts,
     redact,
-    limits: { ...roomFor(settings.config?.maxPayloadBytes), ...limits },
+    limits,
     readOnly,
     remoteWorkers: store,
     tokens: 'store',
@@ -139,13 +139,6 @@ async function listen(
     if (code === 'EADDRINUSE' && port === undefined) return await serve(runtime, { ...options, port: 0 })
     throw told(error, settings)
   }
-}
-
-/** Bodies large enough for a payload of this size: the runtime has the last word on it. */
-function roomFor(maxPayloadBytes: number | undefined): ServeOptions['limits'] {
-  return maxPayloadBytes === undefined || maxPayloadBytes <= 1_048_576
-    ? {}
-    : { maxBodyBytes: maxPayloadBytes + 65_536 }
 }
 
 /** The most that `--capacity` takes. */

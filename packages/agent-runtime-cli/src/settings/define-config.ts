@@ -43,7 +43,7 @@ export interface CliConfig {
         readonly hosts?: readonly string[] | undefined
         /** Paths of what answers and streams do not show, as in `createServer`. */
         readonly redact?: readonly string[] | undefined
-        /** Limits of the server, as in `createServer`. Without `maxBodyBytes` it takes bodies of `config.maxPayloadBytes` and some room. */
+        /** Limits of the server, as in `createServer`. The limits of bodies and frames follow `config.maxPayloadBytes`. */
         readonly limits?: Partial<ServerLimits> | undefined
       }
     | undefined

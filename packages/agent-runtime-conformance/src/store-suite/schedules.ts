@@ -243,11 +243,14 @@ export function schedules({ rule, timed, expect }: Suite): void {
     await put(scene, hourly(scene, { overlap: 'skip' }))
     const { nextAt = 0 } = (await get(scene)) ?? {}
     await scene.write({ kind: 'pauseSchedule', name: 'hourly' })
+    const keyed = { kind: 'triggerSchedule', name: 'hourly', idempotencyKey: 'by hand' } as const
+    const once = await scene.write(keyed)
+    expect(await scene.write(keyed)).toEqual({ ...once, deduplicated: true })
     const one = await scene.write({ kind: 'triggerSchedule', name: 'hourly' })
     const two = await scene.write({ kind: 'triggerSchedule', name: 'hourly' })
     expect(one).toMatchObject({ accepted: true })
     expect(two).toMatchObject({ accepted: true, deduplicated: false })
-    expect(await get(scene)).toMatchObject({ runs: 2, nextAt, lastTaskId: two?.taskId ?? '' })
+    expect(await get(scene)).toMatchObject({ runs: 3, nextAt, lastTaskId: two?.taskId ?? '' })
     const task = await scene.task(one?.taskId ?? '')
     expect([task.schedule, task.scheduledFor]).toEqual(['hourly', undefined])
   })

@@ -12,6 +12,12 @@ export function putScheduleNeeds(needs: Needs, { name }: Write<'putSchedule'>): 
   needs.schedule(name)
 }
 
+/** Also the run that has its key. */
+export function triggerScheduleNeeds(needs: Needs, it: Write<'triggerSchedule'>): void {
+  if (it.idempotencyKey !== undefined) needs.key(it.idempotencyKey)
+  needs.schedule(it.name)
+}
+
 /** Also its runs, as far as they were submitted before. */
 export function fireScheduleNeeds(needs: Needs, { name, runs }: Write<'fireSchedule'>): void {
   for (const dueAt of runs) needs.key(runKeyOf(name, dueAt))

@@ -6,7 +6,7 @@ import {
   fireSchedule,
   triggerSchedule,
 } from './transitions.ts'
-import { fireScheduleNeeds, putScheduleNeeds, scheduleNeeds } from './needs.ts'
+import { fireScheduleNeeds, putScheduleNeeds, scheduleNeeds, triggerScheduleNeeds } from './needs.ts'
 import type { Operations } from '../transition/operation.ts'
 import type { ScheduleWrites } from './port.ts'
 
@@ -16,5 +16,5 @@ export const scheduleOperations: Operations<ScheduleWrites> = {
   resumeSchedule: { rank: 3, needs: scheduleNeeds, fold: resumeSchedule },
   removeSchedule: { rank: 3, needs: scheduleNeeds, fold: removeSchedule },
   fireSchedule: { rank: 3, needs: fireScheduleNeeds, fold: fireSchedule },
-  triggerSchedule: { rank: 3, needs: scheduleNeeds, fold: triggerSchedule },
+  triggerSchedule: { rank: 3, needs: triggerScheduleNeeds, fold: triggerSchedule },
 }

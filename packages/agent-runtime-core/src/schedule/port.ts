@@ -54,8 +54,11 @@ export interface ScheduleWrites {
     }
     outcome: { readonly fired: boolean; readonly receipts: readonly Receipt[] }
   }
-  /** Undefined: there is no such schedule. */
-  triggerSchedule: { fields: { readonly name: string }; outcome: Receipt | undefined }
+  /** Undefined: there is no such schedule. A key binds the run as that of a submission does. */
+  triggerSchedule: {
+    fields: { readonly name: string; readonly idempotencyKey?: string | undefined }
+    outcome: Receipt | undefined
+  }
 }
 
 /** Reads about schedules. */

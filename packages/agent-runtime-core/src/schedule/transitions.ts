@@ -85,15 +85,20 @@ function runFor(ws: WorkingSet, name: string, dueAt: number): Receipt[] {
   return [receipt]
 }
 
-/** One run now, for no time: the next time stays, and a pause or the last run is not looked at. */
+/** One run now, for no time: the next time stays, and a pause or the last run is not looked at. A key that was used before runs nothing. */
 export function triggerSchedule(
   ws: WorkingSet,
-  { name }: Write<'triggerSchedule'>,
+  { name, idempotencyKey }: Write<'triggerSchedule'>,
 ): OutcomeOf<'triggerSchedule'> {
   const row = ws.schedule(name)
   if (row === undefined) return undefined
-  const receipt = submitOne(ws, { ...row.definition.run, schedule: name })
-  ws.putSchedule(counted(ws, row, receipt))
+  const receipt = submitOne(ws, {
+    ...row.definition.run,
+    schedule: name,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  })
+  const isRun = receipt.accepted ? !receipt.deduplicated : receipt.reason !== 'idempotency_conflict'
+  if (isRun) ws.putSchedule(counted(ws, row, receipt))
   return receipt
 }
 

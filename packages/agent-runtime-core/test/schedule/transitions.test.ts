@@ -277,7 +277,19 @@ describe('a schedule whose time has come', () => {
 })
 
 describe('a schedule that is triggered by hand', () => {
-  const trigger = (ws: WorkingSet) => triggerSchedule(ws, { kind: 'triggerSchedule', name })
+  const trigger = (ws: WorkingSet, idempotencyKey?: string) =>
+    triggerSchedule(ws, { kind: 'triggerSchedule', name, idempotencyKey })
+
+  test('2.7 runs once for a key, and counts nothing when the key comes again', () => {
+    const ws = having({})
+    const first = trigger(ws, 'today')
+    const kept = ws.schedule(name)
+    expect(kept).toMatchObject({ runs: 1, skipped: 0 })
+    expect(trigger(ws, 'today')).toStrictEqual({ ...first, deduplicated: true })
+    expect(ws.schedule(name)).toBe(kept)
+    expect(trigger(ws, 'tomorrow')).toMatchObject({ accepted: true, deduplicated: false })
+    expect(ws.schedule(name)).toMatchObject({ runs: 2 })
+  })
 
   test('runs now, for no time, although it is paused and its last run is under way', () => {
     const ws = having(

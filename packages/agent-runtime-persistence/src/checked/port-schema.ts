@@ -394,7 +394,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     missed: whole,
     nextAt: instant.nullable(),
   },
-  triggerSchedule: { name },
+  triggerSchedule: { name, idempotencyKey: submitted.idempotencyKey },
   putClient: {
     name: client,
     credits: amount.max(1e9, { error: 'at most 1e9' }).optional(),

@@ -4,6 +4,7 @@ import type { Database } from '../../src/engine/database.ts'
 import type { AsyncLine } from '../../src/line/async-line.ts'
 import { onTestFinished } from 'vitest'
 import { openInlinePostgres } from '../../src/line/inline-postgres.ts'
+import { withLines } from '../../src/line/store-lines.ts'
 import { stanceOf } from '../../src/stance.ts'
 import { chainDigest } from '../../src/system.ts'
 import { columns, namesOf } from '../../src/sqlite/columns.ts'
@@ -16,6 +17,7 @@ export async function newPostgresStore(
   config: ExecutionConfig,
   environment: Environment,
   url?: string,
+  isServed = false,
 ): Promise<ExecutionStore> {
   const identity = { processId: environment.ids.uuid(), host: 'virtual', bootId: 'virtual', pid: 0 }
   const { store, line } = await openInlinePostgres({
@@ -26,7 +28,9 @@ export async function newPostgresStore(
     chain: chainDigest,
     identity,
     isVirtual: true,
+    lines: isServed,
   })
+  if (isServed) await withLines(store, config)
   lines.set(store, line)
   return store
 }
@@ -40,16 +44,20 @@ export function partsOf(store: ExecutionStore): { readonly cache: Cache; readonl
 /** URLs of stores that nobody uses any more. */
 const free: string[] = []
 
-/** A store that is empty. Its tables are those of one that is closed, where there is one: to make them takes ten times as long as a test. */
+/**
+ * A store that is empty. Its tables are those of one that is closed, where there is one: to make them takes ten times as long as a test. `isServed` says
+ * whether remote workers come to it.
+ */
 export async function emptyPostgresStore(
   config: ExecutionConfig,
   environment: Environment,
+  isServed = false,
 ): Promise<ExecutionStore> {
   const server = await sharedServer()
   const used = free.pop()
   const url = used ?? server.newStore()
   if (used !== undefined) await empty(server, used)
-  const store = await newPostgresStore(config, environment, url)
+  const store = await newPostgresStore(config, environment, url, isServed)
   onTestFinished(async () => {
     await store.close()
     free.push(url)

@@ -30,11 +30,19 @@ export function sees(
   task: { readonly type: string; readonly client?: string | undefined },
 ): boolean {
   if (caller.client !== undefined && caller.client !== task.client) return false
-  return caller.types?.has(task.type) ?? true
+  return allowsType(caller, task.type)
 }
 
-/** Throws where a caller may not start a task of a type. */
-export function assertType({ types }: Caller, type: string, place: string): void {
-  if (types?.has(type) === false)
-    throw refusal('forbidden', `${place}: the token is bound to the task types ${[...types].join(', ')}`)
+/** Whether a caller may run, see and act on tasks of a type. */
+export function allowsType({ types }: Caller, type: string): boolean {
+  return types?.has(type) ?? true
+}
+
+/** Throws where a caller may not start or end a task of a type. */
+export function assertType(caller: Caller, type: string, place: string): void {
+  if (!allowsType(caller, type))
+    throw refusal(
+      'forbidden',
+      `${place}: the token is bound to the task types ${[...(caller.types ?? [])].join(', ')}`,
+    )
 }

@@ -284,11 +284,11 @@ export class LineSession implements LineEnd, SessionEnd {
     this.#send(JSON.stringify(frame))
   }
 
-  /** A process that does not read is cut off: it connects again, and gets the rest. */
+  /** A process that does not read is cut off: it connects again, and gets the rest. One message by itself may be larger than the bound. */
   #send(text: string): void {
     if (this.#isOver) return
-    this.#connection.send(text)
     if (this.#connection.waiting > this.#host.limits.maxLineBufferBytes) this.end()
+    else this.#connection.send(text)
   }
 
   #armWatch(): Timer {

@@ -4,6 +4,7 @@ import { problemOf } from '../problem/problem.ts'
 import { answer } from '../serving.ts'
 import { LimitText, wholeText } from '../wire/parameters.ts'
 import { endpoint } from './endpoint.ts'
+import { KeyHeader, ownKeyOf } from './idempotency-key.ts'
 
 const AgentPath = z.strictObject({ agent: z.string().min(1).max(255) })
 const agents = { tag: 'agents', bound: 'none' } as const
@@ -92,9 +93,11 @@ export const recordEvaluation = endpoint({
   method: 'post',
   path: '/agents/{agent}/evaluations',
   id: 'recordEvaluation',
+  repeat: 'keyed',
   summary: "Add a judgement of an agent's work",
   scope: 'operate',
   params: AgentPath,
+  headers: KeyHeader,
   body: z.strictObject({
     scores: z.strictObject(Object.fromEntries(dimensions.map((name) => [name, z.number().optional()]))),
     entry: z.enum(['raw', 'normalised']).optional(),
@@ -109,8 +112,10 @@ export const recordEvaluation = endpoint({
   }),
   answers: { 201: { description: 'It is recorded', schema: EvaluationSchema } },
   problems: [409],
-  run: async ({ serving, params: { agent }, body: { scores, ...options } }) =>
-    answer(serving, await serving.runtime.evaluations.record(agent, scores, options), 201),
+  async run({ serving, request, params: { agent }, body: { scores, key, ...rest } }) {
+    const options = { ...rest, ...ownKeyOf(key, request.header('idempotency-key')) }
+    return answer(serving, await serving.runtime.evaluations.record(agent, scores, options), 201)
+  },
 })
 
 export const similarAgents = endpoint({

@@ -101,6 +101,7 @@ export const approve = endpoint({
   ...verdict,
   path: '/approvals/{approvalId}/approve',
   id: 'approve',
+  repeat: 'refused',
   summary: 'Approve a request, and the task goes on',
   async run({ serving, caller, params: { approvalId }, body: { value, ...rest } }) {
     await refuseUnseen(serving, caller, approvalId)
@@ -113,6 +114,7 @@ export const reject = endpoint({
   ...verdict,
   path: '/approvals/{approvalId}/reject',
   id: 'reject',
+  repeat: 'refused',
   summary: 'Reject a request; the feedback tells the handler what to do better',
   async run({ serving, caller, params: { approvalId }, body: { value, ...rest } }) {
     await refuseUnseen(serving, caller, approvalId)

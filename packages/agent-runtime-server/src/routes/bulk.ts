@@ -49,6 +49,7 @@ export const countBulk = endpoint({
   method: 'post',
   path: '/tasks:bulk',
   id: 'countBulk',
+  repeat: 'harmless',
   summary: 'Count the tasks that a filter selects, to cancel or retry them',
   description:
     'Nothing is done yet: it answers the count and a token, which starts the action. Tasks that are submitted later are not among them. A retry is of failed tasks, and of canceled ones ' +
@@ -131,6 +132,7 @@ export const startBulk = endpoint({
   method: 'post',
   path: '/tasks:bulk/{token}',
   id: 'startBulk',
+  repeat: 'harmless',
   summary: 'Start what was counted',
   description: 'It is done in slices. A second start changes nothing.',
   params: BulkPath,
@@ -160,6 +162,7 @@ export const stopBulk = endpoint({
   method: 'delete',
   path: '/tasks:bulk/{token}',
   id: 'stopBulk',
+  repeat: 'harmless',
   summary: 'Stop a bulk action after the slice that is under way',
   params: BulkPath,
   answers: { 200: { description: 'It stops', schema: BulkSchema } },

@@ -5,6 +5,7 @@ import { answer } from '../serving.ts'
 import { SeqPage } from '../wire/parameters.ts'
 import { Moment } from '../wire/schema.ts'
 import { endpoint } from './endpoint.ts'
+import { KeyHeader, ownKeyOf } from './idempotency-key.ts'
 
 const ClientPath = z.strictObject({ client: z.string().min(1).max(255) })
 
@@ -58,10 +59,12 @@ export const purchaseCredits = endpoint({
   method: 'post',
   path: '/clients/{client}/credits',
   id: 'purchaseCredits',
+  repeat: 'keyed',
   summary: 'Add credits to those of a client',
   description:
     'A purchase with a key that was used before is not made again: its entry is returned, and `deduplicated` is true.',
   scope: 'admin',
+  headers: KeyHeader,
   body: z.strictObject({
     amount: z.number().positive(),
     key: z.string().min(1).max(255).optional(),
@@ -74,7 +77,8 @@ export const purchaseCredits = endpoint({
     },
   },
   problems: [409, 422],
-  async run({ serving, params: { client }, body: { amount, ...options } }) {
+  async run({ serving, request, params: { client }, body: { amount, key, ...rest } }) {
+    const options = { ...rest, ...ownKeyOf(key, request.header('idempotency-key')) }
     return answer(serving, await serving.runtime.credits.purchase(client, amount, options), 201)
   },
 })

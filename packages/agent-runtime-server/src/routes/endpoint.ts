@@ -1,6 +1,7 @@
 import type { z } from '../wire/zod.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Scope } from '../access/token-options.ts'
+import type { ServerLimits } from '../limits.ts'
 import type { Serving } from '../serving.ts'
 import type { Incoming, Reply } from '../wire/messages.ts'
 
@@ -42,12 +43,22 @@ export interface Endpoint<
   readonly body?: Body
   /** Whether the body may be left out. */
   readonly bodyOptional?: boolean
+  /** The largest body, where that is not `maxBodyBytes`. */
+  readonly maxBytes?: (limits: ServerLimits) => number
   readonly answers: Readonly<Record<number, Answer>>
   /** Statuses of the problems that it answers beside those that every route has. */
   readonly problems?: readonly number[]
   readonly headers?: z.ZodObject
+  /** The effect of the same request when it comes again. Every route that changes something says it. */
+  readonly repeat?: Repeat
   readonly run: (call: Call<z.output<Params>, z.output<Query>, z.output<Body>>) => Promise<Reply>
 }
+
+/**
+ * The effect of a repeated request. `keyed`: nothing more, if it has the key of the first. `harmless`: nothing more; a thing that was removed is a 404 then. `refused`: it is answered with 409, because
+ * the first one has ended what it is about. `anew`: all of it once more, whatever key it has, so that a key is refused.
+ */
+type Repeat = 'keyed' | 'harmless' | 'refused' | 'anew'
 
 /** The answer of a route. */
 export interface Answer {

@@ -1,4 +1,5 @@
 import { LINE_VERSION, type LineOffer } from '@ku0/agent-runtime-persistence/lines'
+import { maxFramesBytes } from '../limits.ts'
 import { refusal } from '../problem/problem.ts'
 import { answer, nothing, type Serving } from '../serving.ts'
 import { z } from '../wire/zod.ts'
@@ -38,6 +39,7 @@ export const openConnection = endpoint({
   method: 'post',
   path: '/line/connections',
   id: 'openConnection',
+  repeat: 'anew',
   tag: 'workers',
   summary: 'Opens a line that is made of requests, where WebSockets are not let through',
   scope: 'work',
@@ -56,13 +58,16 @@ export const sendFrames = endpoint({
   method: 'post',
   path: '/line/connections/{connection}',
   id: 'sendFrames',
+  repeat: 'harmless',
   tag: 'workers',
   summary: 'Carries frames up',
+  description: 'The body may be twice as large as `maxLineFrameBytes`, and 4 MiB beside.',
   scope: 'work',
   bound: 'own',
   problems: [404],
   params: ConnectionParams,
   body: Frames,
+  maxBytes: maxFramesBytes,
   answers: { 204: { description: 'They were taken' } },
   async run({ serving, caller, params, body }) {
     await linesOf(serving).polled.find(params.connection, caller).take(body.frames, body.from)

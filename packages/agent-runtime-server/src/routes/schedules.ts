@@ -10,6 +10,7 @@ import { Moment, Value } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
 import { assertAgreement } from './agreements.ts'
 import { endpoint } from './endpoint.ts'
+import { KeyHeader, keyOf } from './idempotency-key.ts'
 import { rejection } from './submit-tasks.ts'
 
 const SchedulePath = z.strictObject({ schedule: z.string().min(1).max(255) })
@@ -82,6 +83,7 @@ export const putSchedule = endpoint({
   method: 'put',
   path: '/schedules/{schedule}',
   id: 'putSchedule',
+  repeat: 'harmless',
   summary: 'Create or change a schedule',
   scope: 'operate',
   params: SchedulePath,
@@ -128,6 +130,7 @@ export const removeSchedule = endpoint({
   method: 'delete',
   path: '/schedules/{schedule}',
   id: 'removeSchedule',
+  repeat: 'harmless',
   summary: 'Remove a schedule; the tasks that it submitted stay',
   scope: 'operate',
   params: SchedulePath,
@@ -144,6 +147,7 @@ export const pauseSchedule = endpoint({
   method: 'post',
   path: '/schedules/{schedule}/pause',
   id: 'pauseSchedule',
+  repeat: 'harmless',
   summary: 'Stop a schedule until it is resumed',
   scope: 'operate',
   params: SchedulePath,
@@ -157,6 +161,7 @@ export const resumeSchedule = endpoint({
   method: 'post',
   path: '/schedules/{schedule}/resume',
   id: 'resumeSchedule',
+  repeat: 'harmless',
   summary: 'Go on with the next time from now',
   scope: 'operate',
   params: SchedulePath,
@@ -171,13 +176,18 @@ export const triggerSchedule = endpoint({
   method: 'post',
   path: '/schedules/{schedule}/trigger',
   id: 'triggerSchedule',
+  repeat: 'keyed',
   summary: 'Submit one run now',
   scope: 'operate',
   params: SchedulePath,
+  headers: KeyHeader,
+  body: z.strictObject({ idempotencyKey: z.string().min(1).max(255).optional() }),
+  bodyOptional: true,
   answers: { 201: { description: 'The task', schema: AcceptedSchema } },
-  problems: [404, 422],
-  async run({ serving, params }) {
-    const receipt = await serving.runtime.schedules.trigger(params.schedule)
+  problems: [404, 409, 422],
+  async run({ serving, caller, request, params, body }) {
+    const idempotencyKey = keyOf(caller, body.idempotencyKey, request.header('idempotency-key'), 'body')
+    const receipt = await serving.runtime.schedules.trigger(params.schedule, { idempotencyKey })
     if (!receipt.accepted) throw await rejection(serving, receipt)
     return answer(serving, receipt, 201)
   },

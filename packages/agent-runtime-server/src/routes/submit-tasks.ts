@@ -16,6 +16,7 @@ export const submitTask = endpoint({
   method: 'post',
   path: '/tasks',
   id: 'submitTask',
+  repeat: 'keyed',
   tag: 'tasks',
   summary: 'Submit a task',
   description:
@@ -40,6 +41,7 @@ export const submitTasks = endpoint({
   method: 'post',
   path: '/tasks:batch',
   id: 'submitTasks',
+  repeat: 'anew',
   tag: 'tasks',
   summary: 'Submit several tasks in one commit',
   description: 'The receipts are in the order of the submissions; a rejected one has `accepted: false`.',

@@ -7,8 +7,8 @@ import {
   supervisorEnds,
   taskStates,
 } from '@ku0/agent-runtime-core'
-import { assertType, isBound, sees } from '../access/caller.ts'
-import { answer } from '../serving.ts'
+import { allowsType, assertType, type Caller, isBound, sees } from '../access/caller.ts'
+import { answer, type Serving } from '../serving.ts'
 import { CursorText, flagText, LimitText, TaskPath } from '../wire/parameters.ts'
 import { BudgetOptionsSchema } from '../wire/records.ts'
 import { Moment, Value } from '../wire/schema.ts'
@@ -106,8 +106,10 @@ export const showSupervised = endpoint({
   params: TaskPath,
   answers: { 200: { description: 'The supervisor', schema: SupervisorSchema } },
   problems: [404],
-  run: async ({ serving, params: { taskId } }) =>
-    answer(serving, await serving.runtime.supervisors.which(taskId)),
+  async run({ serving, caller, params: { taskId } }) {
+    const { children, ...rest } = await serving.runtime.supervisors.which(taskId)
+    return answer(serving, { ...rest, children: children.filter(({ type }) => allowsType(caller, type)) })
+  },
 })
 
 export const startSupervised = endpoint({
@@ -115,6 +117,7 @@ export const startSupervised = endpoint({
   method: 'post',
   path: '/tasks/{taskId}/supervised',
   id: 'startSupervised',
+  repeat: 'refused',
   summary: 'Start one more child of a supervisor',
   scope: 'operate',
   params: TaskPath,
@@ -151,6 +154,7 @@ export const stopSupervised = endpoint({
   method: 'post',
   path: '/tasks/{taskId}/supervised/{child}/stop',
   id: 'stopSupervised',
+  repeat: 'harmless',
   summary: 'Cancel a child of a supervisor, which does not start it again',
   scope: 'operate',
   params: ChildPath,
@@ -161,8 +165,10 @@ export const stopSupervised = endpoint({
     },
   },
   problems: [404],
-  run: async ({ serving, params: { taskId, child } }) =>
-    answer(serving, await serving.runtime.supervisors.stop(taskId, child)),
+  async run({ serving, caller, params: { taskId, child } }) {
+    await assertChild(serving, caller, taskId, child)
+    return answer(serving, await serving.runtime.supervisors.stop(taskId, child))
+  },
 })
 
 export const restartSupervised = endpoint({
@@ -170,17 +176,22 @@ export const restartSupervised = endpoint({
   method: 'post',
   path: '/tasks/{taskId}/supervised/{child}/restart',
   id: 'restartSupervised',
+  repeat: 'anew',
   summary: 'Start a child of a supervisor that has ended once more, as a new task',
   scope: 'operate',
   params: ChildPath,
   answers: { 201: { description: 'The new task', schema: Started } },
   problems: [404, 409],
   async run({ serving, caller, params: { taskId, child } }) {
-    const { supervisors } = serving.runtime
-    if (caller.types !== undefined) {
-      const before = (await supervisors.which(taskId)).children.find(({ id }) => id === child)
-      if (before !== undefined) assertType(caller, before.type, 'path.child')
-    }
-    return answer(serving, await supervisors.restart(taskId, child), 201)
+    await assertChild(serving, caller, taskId, child)
+    return answer(serving, await serving.runtime.supervisors.restart(taskId, child), 201)
   },
 })
+
+/** Throws where a caller may not act on a child of this type. Other children than those of its types are not shown to it either. */
+async function assertChild({ runtime }: Serving, caller: Caller, taskId: string, child: string) {
+  if (caller.types === undefined) return
+  const { children } = await runtime.supervisors.which(taskId)
+  const found = children.find(({ id }) => id === child)
+  if (found !== undefined) assertType(caller, found.type, 'path.child')
+}

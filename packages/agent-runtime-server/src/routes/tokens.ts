@@ -38,6 +38,7 @@ export const createToken = endpoint({
   method: 'post',
   path: '/tokens',
   id: 'createToken',
+  repeat: 'refused',
   summary: 'Make an access token, and show it this once',
   description:
     'The store keeps its hash. Servers that take their tokens from the store accept it within a second, those of other processes too.',
@@ -76,6 +77,7 @@ export const revokeToken = endpoint({
   method: 'delete',
   path: '/tokens/{token}',
   id: 'revokeToken',
+  repeat: 'harmless',
   summary: 'Refuse an access token from now on, by its name',
   params: z.strictObject({ token: name }),
   answers: { 200: { description: 'The token that was revoked', schema: TokenSchema } },

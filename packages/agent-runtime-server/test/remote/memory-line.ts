@@ -18,6 +18,10 @@ export class MemoryLines {
   cutAt: ((frame: string, index: number) => 'before' | 'after' | undefined) | undefined
   /** Frames are held back while it is set: a black hole. */
   isDark = false
+  /** Nobody reads what comes down while it is set: it waits. */
+  isSlow = false
+  /** What the server has said about reading on, in order: whether it holds a connection. */
+  readonly held: boolean[] = []
   readonly errors: unknown[] = []
   private underWay = 0
   private cutNow: (() => void) | undefined
@@ -67,14 +71,24 @@ export class MemoryLines {
           if (cut === 'after') over()
         })
       }
+      let waiting = 0
       this.cutNow = over
       this.later(() => {
         if (isOver) return
         end = this.host.accept(
           {
-            send: (text) => pass('down', text, () => hearer.heard(text)),
-            waiting: 0,
-            hold: () => {},
+            send: (text) => {
+              waiting += text.length
+              if (this.isSlow) return
+              pass('down', text, () => {
+                waiting -= text.length
+                hearer.heard(text)
+              })
+            },
+            get waiting() {
+              return waiting
+            },
+            hold: (held) => void this.held.push(held),
             close: over,
           },
           caller,
@@ -121,10 +135,11 @@ export async function storeOverLine(
   config: ExecutionConfig,
   environment: Environment,
   given?: ExecutionStore,
+  limits?: Partial<ServerLimits>,
 ): Promise<{ store: ExecutionStore; line: RemoteLine; lines: MemoryLines; behind: ExecutionStore }> {
   const behind =
     given ?? (await openStore('sqlite::memory:', { config, environment, lines: true, checked: false }))
-  const lines = new MemoryLines(behind, environment)
+  const lines = new MemoryLines(behind, environment, limits)
   const { store, line } = await openLine('http://localhost', environment, lines.dialAs())
   return { store, line, lines, behind }
 }

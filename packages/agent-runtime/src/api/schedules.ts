@@ -55,9 +55,16 @@ export interface Schedules {
   resume(name: string): Promise<ScheduleStatus>
   /**
    * Submits one run now, even if the schedule is paused or its last run has not ended; the next time stays.
-   * Like `submit` it may be refused by a limit. Throws `not_found`.
+   * Like `submit` it may be refused by a limit. A key that was used before runs nothing: the first receipt is returned with `deduplicated`. Throws
+   * `not_found`, and `idempotency_conflict` for a key of another type or input.
    */
-  trigger(name: string): Promise<Receipt>
+  trigger(name: string, options?: TriggerOptions): Promise<Receipt>
+}
+
+/** Options of {@link Schedules.trigger}. */
+export interface TriggerOptions {
+  /** 1 to 255 characters: makes repeated triggers one, as that of a submission does. */
+  readonly idempotencyKey?: string | undefined
 }
 
 /** When a schedule runs. */

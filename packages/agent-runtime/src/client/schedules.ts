@@ -31,7 +31,7 @@ import { shown } from './task-status.ts'
 import type { Submissions } from './submissions.ts'
 import { openReceipt } from '../terms/receipts.ts'
 import type { Receipt } from '../api/receipts.ts'
-import type { ScheduleOptions, Schedules, ScheduleStatus, Timing } from '../api/schedules.ts'
+import type { ScheduleOptions, Schedules, ScheduleStatus, Timing, TriggerOptions } from '../api/schedules.ts'
 import type { TaskType } from '../api/task-type.ts'
 import { firstAfter, isTimeZone, problemOfCron } from '../terms/schedule-times.ts'
 
@@ -153,10 +153,13 @@ export class ScheduleBook implements Schedules {
     }
   }
 
-  async trigger(name: string): Promise<Receipt> {
+  async trigger(name: string, options: TriggerOptions = {}): Promise<Receipt> {
     this.#deps.assertTaking()
     assertName('trigger', name)
-    const receipt = await this.#deps.store.write({ kind: 'triggerSchedule', name })
+    assertOptions('schedules.trigger', options, triggerRules)
+    const { idempotencyKey } = options
+    const key = idempotencyKey === undefined ? {} : { idempotencyKey }
+    const receipt = await this.#deps.store.write({ kind: 'triggerSchedule', name, ...key })
     if (receipt === undefined) throw noSchedule(name)
     return openReceipt(receipt)
   }
@@ -199,6 +202,7 @@ const LEAST_INTERVAL_MS = 1_000
 const MOST_INTERVAL_MS = 31_536_000_000
 
 const { lane, client, model, tools, labels, timeoutMs, tokens, cost, agreement } = submitRules
+const triggerRules: Rules<TriggerOptions> = { idempotencyKey: nameRule }
 const optionRules: Rules<ScheduleOptions> = {
   lane,
   client,

@@ -624,7 +624,10 @@ export const doors: Readonly<Record<string, Door>> = {
   'schedules.remove': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.remove(it) },
   'schedules.pause': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.pause(it) },
   'schedules.resume': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.resume(it) },
-  'schedules.trigger': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.trigger(it) },
+  'schedules.trigger': {
+    given: [name, fields({ idempotencyKey: name })],
+    open: ({ runtime }, it: never, options: never) => runtime.schedules.trigger(it, options),
+  },
   'accessTokens.put': {
     given: [
       name,
