@@ -18,6 +18,7 @@ const isForDocs = scale === 'docs'
 const scene = await open(scale === 'many' ? { queue: 200_000, ...given } : given)
 if (scale !== 'none') {
   await fill(scene.runtime)
+  await scene.runtime.submit('hold', null, { taskId: 'held' })
   const [greeted] = (await scene.runtime.list({ types: ['greet'], states: ['completed'], limit: 1 })).tasks
   const taskId = greeted?.taskId ?? ''
   await scene.runtime.fork(taskId, {
@@ -106,9 +107,11 @@ const pages = {
         'task-failed': '/tasks/charge-250',
         'task-pipeline': '/tasks/pipeline-1',
         'task-supervisor': '/tasks/team-1',
+        'task-leases': '/tasks/held?show=leases',
         'task-output': '/tasks/research-1?show=output',
         'task-compare': '/tasks/greet-again?show=compare',
         'task-graph': '/tasks/graph-1?show=children',
+        'overview-part': '/?lane=normal&type=greet&last=1h',
         agent: '/agents?agent=greet',
         'gym-one': '/gym?a=before.json',
         'gym-two': '/gym?a=before.json&b=after.json',

@@ -268,6 +268,14 @@ export function testActions(
     await page.getByText('Reputation over time').waitFor()
     await page.getByText(/Its latest work differs from its earlier work/).waitFor()
     await page.getByRole('link', { name: 'research' }).first().waitFor()
+    for (let at = 0; at < 21; at += 1) await scene.runtime.evaluations.record('often', { quality: 0.5 })
+    await goto('/agents?agent=often')
+    const judgements = page.getByRole('table', { name: 'Judgements of often' }).getByRole('row')
+    await expect.poll(() => judgements.count()).toBe(21)
+    expect(await lookAt(page)).toEqual([])
+    await press('Show more judgements')
+    await expect.poll(() => judgements.count()).toBe(22)
+    expect(await page.getByRole('button', { name: 'Show more judgements' }).count()).toBe(0)
   })
 
   inLong('a text that is Markdown is shown with its marks, and nothing of it runs', async () => {
@@ -520,6 +528,9 @@ export function testActions(
   })
 
   inLong('a dead letter is submitted again, once', async () => {
+    await goto('/')
+    const failed = await scene.runtime.count({ states: ['failed'] })
+    await page.getByText(`${failed} tasks have failed permanently`).waitFor()
     await goto('/dead-letters')
     await press('Retry charge-99')
     await page.getByText('Submitted again as').waitFor()

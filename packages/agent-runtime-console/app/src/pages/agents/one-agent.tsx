@@ -2,11 +2,13 @@ import { dimensions } from './dimensions.ts'
 import type { EvaluationRecord } from '@ku0/agent-runtime-core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
+import { useLivePages } from '../../server/live-pages.ts'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
 import { amount, shortId } from '../../ui/format.ts'
+import { More } from '../../ui/more.tsx'
 import { When } from '../../ui/now.tsx'
 import { Table } from '../../ui/table.tsx'
 import { Chart } from '../overview/chart.tsx'
@@ -15,10 +17,13 @@ const MOST = 200
 
 /** An agent's reputation over time, its judgements, and who is like it. */
 export function OneAgent({ agent }: { readonly agent: string }) {
-  const judged = useLiveQuery(['judged', agent], async () => {
-    const found = await api().evaluations.history(agent, { limit: MOST })
-    return found as unknown as readonly EvaluationRecord[]
+  const judged = useLivePages(['judged', agent], async (before) => {
+    const page = { limit: MOST, ...(before === undefined ? {} : { before: Number(before) }) }
+    const found = await api().evaluations.history(agent, page)
+    const rows = found as unknown as readonly EvaluationRecord[]
+    return { rows, cursor: rows.length === MOST ? rows.at(-1)?.seq.toString() : undefined }
   })
+  const [shown, setShown] = useState(20)
   // An agent that nobody has judged has neither.
   const isEnabled = (judged.data?.length ?? 0) > 0
   const drift = useLiveQuery(['drift', agent], async () => (await api().evaluations.drift(agent)) ?? null, {
@@ -70,9 +75,20 @@ export function OneAgent({ agent }: { readonly agent: string }) {
               )}
               <Table
                 caption={`Judgements of ${agent}`}
-                rows={newest.slice(0, 20)}
+                rows={newest.slice(0, shown)}
                 keyOf={({ seq }) => String(seq)}
                 columns={columns}
+              />
+              <More
+                what="judgements"
+                pages={{
+                  hasNextPage: judged.hasNextPage || shown < newest.length,
+                  isFetchingNextPage: judged.isFetchingNextPage,
+                  fetchNextPage() {
+                    setShown(shown + MOST)
+                    if (shown + MOST > newest.length && judged.hasNextPage) judged.fetchNextPage()
+                  },
+                }}
               />
               <p>
                 <Link to="/agents">Close {agent}</Link>

@@ -128,9 +128,14 @@ function WaitFigure() {
     <Figure name="Wait for a start" value={half === undefined ? '–' : roundly(half)}>
       {most === undefined || nearly === undefined
         ? 'no task has started'
-        : `or less for half of the newest ${data?.length}; 95\u00A0% within ${duration(most)}, 99\u00A0% within ${duration(nearly)}`}
+        : `or less for half of the newest ${data?.length}; 95\u00A0% within ${whole(most)}, 99\u00A0% within ${whole(nearly)}`}
     </Figure>
   )
+}
+
+/** A duration that is not broken over two lines. */
+function whole(ms: number): string {
+  return duration(ms).replaceAll(' ', '\u00A0')
 }
 
 /** A duration that fits beside the other figures. */
