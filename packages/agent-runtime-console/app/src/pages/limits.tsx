@@ -38,7 +38,10 @@ export function LimitsPage() {
         {(all) =>
           all.length === 0 ? (
             <Empty title="No budget asks">
-              <p>A budget with a soft line stops here when it passes the line, until somebody answers.</p>
+              <p>
+                Tasks stop when they pass the soft line of their budget. The budget stands here until somebody
+                answers.
+              </p>
             </Empty>
           ) : (
             <Table
@@ -68,7 +71,10 @@ export function LimitsPage() {
       <Asked query={clients} what="the clients">
         {(all) =>
           all.length === 0 ? (
-            <p className="faint">No client has a share: set them in the configuration of the runtime.</p>
+            <p className="faint">
+              No client has a share or credits. Set shares in the configuration of the runtime; a client with
+              a record stands here.
+            </p>
           ) : (
             <Table caption="Clients" rows={all} keyOf={({ name }) => name} columns={clientColumns} />
           )

@@ -103,7 +103,9 @@ function Nothing({ filter, onClear }: { readonly filter: TaskFilter; readonly on
   if (Object.keys(filter).length === 0)
     return (
       <Empty title="There are no tasks yet">
-        <p>Submit one from a program or with the command line: agent-runtime submit TYPE INPUT.</p>
+        <p>
+          Submit one from a program, or with the command line: <code>agent-runtime submit TYPE INPUT</code>.
+        </p>
       </Empty>
     )
   return (
