@@ -1,5 +1,7 @@
+import { readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 import { inspect, submission } from './inspect.test.ts'
@@ -20,6 +22,28 @@ describe('an inspection', () => {
     expect(found.size.walBytes).toBeGreaterThan(0)
     expect(found.problems.map(({ message }) => message)).toContainEqual(
       expect.stringContaining('2 processes ended without closing the store'),
+    )
+  })
+
+  test('tells lost commits as an error, and a loss that was accepted ever after', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    const child = await ChildStore.open({ path })
+    for (let n = 1; n <= 2; n++) {
+      child.send(submission)
+      await child.heard(({ answer }) => answer !== undefined, n)
+    }
+    await child.kill()
+    truncateSync(`${path}-wal`, readFileSync(`${path}-wal`).length - 100)
+    const lost = await inspect(path)
+    expect(lost).toMatchObject({ ok: false, anchor: { commit: 2, loss: { kind: 'lost_tail', lastGood: 1 } } })
+    expect(lost.problems[0]).toMatchObject({ level: 'error' })
+    const store = await openStore(`sqlite:${path}`, { thread: false, acceptLoss: true })
+    await store.close()
+    const accepted = await inspect(path)
+    expect(accepted).toMatchObject({ ok: true, acceptedLosses: [{ anchored: 2, lastGood: 1 }] })
+    expect(accepted.problems.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('commits 2 to 2 were missing'),
     )
   })
 })

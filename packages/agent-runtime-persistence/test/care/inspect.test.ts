@@ -5,7 +5,6 @@ import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { backupStore, inspectStore, openStore, verifyStore } from '../../src/index.ts'
 import { schemaVersion } from '../../src/sqlite/schema.ts'
-import { ChildStore } from '../helpers/child-store.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 
 export const inspect = (path: string) => inspectStore(`sqlite:${path}`)
@@ -67,28 +66,6 @@ describe('an inspection', () => {
       durability: { synchronous: { full: null, normal: null } },
       problems: [{ level: 'warning', message: expect.stringContaining(join(path, 'no folder')) as string }],
     })
-  })
-
-  test('tells lost commits as an error, and a loss that was accepted ever after', async () => {
-    const folder = scratchFolder()
-    const path = join(folder, 'it.db')
-    const child = await ChildStore.open({ path })
-    for (let n = 1; n <= 2; n++) {
-      child.send(submission)
-      await child.heard(({ answer }) => answer !== undefined, n)
-    }
-    await child.kill()
-    truncateSync(`${path}-wal`, readFileSync(`${path}-wal`).length - 100)
-    const lost = await inspect(path)
-    expect(lost).toMatchObject({ ok: false, anchor: { commit: 2, loss: { kind: 'lost_tail', lastGood: 1 } } })
-    expect(lost.problems[0]).toMatchObject({ level: 'error' })
-    const store = await openStore(`sqlite:${path}`, { thread: false, acceptLoss: true })
-    await store.close()
-    const accepted = await inspect(path)
-    expect(accepted).toMatchObject({ ok: true, acceptedLosses: [{ anchored: 2, lastGood: 1 }] })
-    expect(accepted.problems.map(({ message }) => message)).toContainEqual(
-      expect.stringContaining('commits 2 to 2 were missing'),
-    )
   })
 
   const offset = "UPDATE meta SET value = value - 20000 WHERE key = 'boot_offset'"

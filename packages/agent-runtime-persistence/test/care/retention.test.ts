@@ -1,67 +1,14 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { latestEnds, type OutcomeOf, type PerState } from '@ku0/agent-runtime-core'
-import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { Scene } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { draws } from '../../../../tools/draws.ts'
 import { openStore } from '../../src/index.ts'
+import { config, rounds, sceneAt } from '../helpers/retention.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 import { good, places, Spoiled, verify } from '../helpers/spoiled-store.ts'
-
-const { config } = parseExecutionConfig({
-  maxInlineBytes: 1_000,
-  queueDepthLimit: 10_000,
-  batchBackpressureThreshold: 10_000,
-  shares: {},
-  retention: { completed: { ageMs: 120_000 }, failed: 'forever', ledger: { ageMs: 60_000 } },
-})
-
-async function prune(scene: Scene): Promise<number> {
-  let pruned = 0
-  let given: { excess?: PerState; ends?: PerState } = {}
-  for (let after: number | undefined = 0; after !== undefined;) {
-    const answer: OutcomeOf<'prune'> = await scene.write({ kind: 'prune', after, ...given })
-    const { excess } = answer
-    pruned += answer.pruned.completed
-    given = { excess, ends: latestEnds(config.retention!, scene.now, excess) }
-    after = answer.next
-  }
-  return pruned
-}
-
-async function sceneAt(path: string, seed: string) {
-  const environment = { ...createVirtualEnvironment(seed), digest: nodeDigest }
-  const store = await openStore(`sqlite:${path}`, {
-    config,
-    environment,
-    durability: 'normal',
-    thread: false,
-  })
-  return { store, scene: new Scene(store, config, environment.clock) }
-}
-
-/** Rounds of tasks that end at once, two minutes apart; after each, what is old enough is deleted. One task fails in each round, and stays. */
-async function rounds(path: string, count: number, tasks: number): Promise<number> {
-  const { store, scene } = await sceneAt(path, 'retention')
-  let pruned = 0
-  for (let round = 0; round < count; round += 1) {
-    for (let n = 0; n < tasks; n += 1) {
-      const claim = await scene.running({ client: 'ada', input: JSON.stringify('x'.repeat(2_000)) })
-      await scene.settle(
-        claim,
-        n === 0 ? { as: 'failed', kind: 'error', error: '{}' } : { as: 'completed', output: 'null' },
-      )
-    }
-    await scene.pass(120_001)
-    pruned += await prune(scene)
-  }
-  await store.close()
-  return pruned
-}
 
 /** A copy of a store of which tasks were deleted. */
 async function kept(): Promise<string> {
@@ -122,17 +69,6 @@ describe('a store with retention is verified like any other (docs/semantics.md 6
   ])('6.6 %s: verify finds it', async (_, sql, where) => {
     const it = new Spoiled(await kept())
     expect(places(await it.after((db) => db.exec(sql)))?.some((place) => place.startsWith(where))).toBe(true)
-  })
-
-  test('6.6 the file stays as large as what it keeps', async () => {
-    const sizeAfter = async (count: number) => {
-      const path = join(scratchFolder(), 'kept.db')
-      await rounds(path, count, draws(15, 30))
-      return statSync(path).size
-    }
-    const [few, many] = [await sizeAfter(3), await sizeAfter(draws(6, 9))]
-    // What failed stays: 1 task of each round.
-    expect(many / few).toBeLessThan(1.3)
   })
 })
 

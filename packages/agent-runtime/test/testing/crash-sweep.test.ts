@@ -68,6 +68,7 @@ describe('sweepCrashes', () => {
       await sweepCrashes({
         tasks: [spot],
         seed,
+        every: 2,
         script: async (it) => {
           const receipt = await it.runtime.submit(spot, null)
           for (;;) {
