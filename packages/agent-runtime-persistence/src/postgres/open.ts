@@ -179,7 +179,9 @@ async function join(
   const process = next?.rows[0]?.[0] as number
   const configuration = verdict?.id
   await show(process)
-  const ended = await on.batch([
+  const [, ...ended] = await on.batch([
+    // The lock of a row is a new one whenever somebody has changed that, so its wait has no end by itself.
+    statement(`SET LOCAL statement_timeout TO ${openingPatienceMs}`),
     question(lockHeadText),
     statement(standsText, [configuration ?? null]),
     ...entry(opening, { process, now, configuration }),

@@ -30,8 +30,8 @@ export async function patiently<T>(on: Session, it: PatienceParts, enter: () => 
   }
 }
 
-/** Serialization, deadlock and lock timeout; another's commit. */
-const heldUp = /^(?:40001|40P01|55P03|KU002)$/
+/** Serialization, deadlock, lock and statement timeouts; another's commit. */
+const heldUp = /^(?:40001|40P01|55P03|57014|KU002)$/
 
 /** What was in the way may be gone when it is asked: whose transaction is the oldest is said. */
 async function heldUpBy(on: Session, { place }: Connections, cause: Error): Promise<Error> {
