@@ -160,14 +160,14 @@ function tablesOf({ results }: Findings): readonly Table[] {
 }
 
 function waitsOf(workload: string): readonly Table[] {
-  const cut = 'Its time was over before all tasks had come to their wait: the figures are those of fewer.'
+  const cut = 'Its time was over before all tasks had reached their wait: the figures are those of fewer.'
   const tasks = `${count(Number(workload.slice(8)))} tasks that wait`
   return [
     {
       title: tasks,
       cut,
       plot: 'waiting',
-      text: 'Each task comes to a wait for an event in its handler. It is stored there, and holds no slot. First how many wait, and how many a second came so far. Then the memory of the process and its server, before the first task and with all that wait; the growth of the store for each of them; and the processor time of a second in which nothing happens.',
+      text: 'Each task reaches a wait for an event in its handler. It is stored there, and holds no slot. The first figures say how many wait, and how many a second came so far. The others are the memory of the process and its server, before the first task and with all that wait; the growth of the store for each of them; and the processor time of a second in which nothing happens.',
       columns: [
         { title: 'waiting', workload, figure: 'waiting', unit: 'rate' },
         { title: 'a second', workload, figure: 'reachedPerSecond', unit: 'rate' },
@@ -181,7 +181,7 @@ function waitsOf(workload: string): readonly Table[] {
     {
       title: `Beside ${tasks}`,
       cut,
-      text: 'Time from the call of submit to the start of the handler of a task that does not wait, in the same process. Then how many of those that wait are woken and end in a second, with 50 calls in flight. At last the time from the start of a new process to its first handler, while all that were not woken still wait.',
+      text: 'Time from the call of submit to the start of the handler of a task that does not wait, in the same process. After that, some of those that wait are woken, with 50 calls in flight: so many a second end. The last figure is the time from the start of a new process to its first handler, while all that were not woken still wait.',
       columns: [
         { title: 'pick-up p50', workload, figure: 'p50Ms', unit: 'ms' },
         { title: 'p95', workload, figure: 'p95Ms', unit: 'ms' },

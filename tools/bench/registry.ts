@@ -153,7 +153,7 @@ export const systems: readonly System[] = [
     server: 'postgres',
     package: '@dbos-inc/dbos-sdk',
     settings:
-      'PostgreSQL, a queue with concurrency 200 that is looked at every 10 ms, 20 connections; what waits is started without the queue, and is woken by NOTIFY',
+      'PostgreSQL, a queue with concurrency 200 that is looked at every 10 ms, 20 connections; what waits is started without the queue',
     steps: true,
     waits: true,
     load: () => from('./peers/dbos.ts', 'dbos'),

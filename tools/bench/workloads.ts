@@ -54,7 +54,7 @@ export const whole: Sizes = {
   others: 1_000,
   waiting: 100_000,
   wakes: 5_000,
-  waitFillMs: 20_000,
+  waitFillMs: 30_000,
   waitIdleMs: 5_000,
   replaySeconds: 60,
   limitMs: 20_000,

@@ -219,7 +219,7 @@ describe('the page', () => {
     expect(page).toContain('![100 000 tasks that wait](performance-waiting.svg)')
     expect(page).toContain('| this runtime | 100 000 | 9 880 | 1.50 | 90 MiB | 150 MiB | 1 450 | 1.2 ms |')
     expect(page).toContain('| the "other" one ¹ | 1.0 ms | 2.0 ms | 3.0 ms | 4 320 | 180 ms |')
-    expect(page).toContain('¹ Its time was over before all tasks had come to their wait')
+    expect(page).toContain('¹ Its time was over before all tasks had reached their wait')
   })
 
   test('says when the machine was busy', () => {

@@ -5,8 +5,8 @@ import { runSteps, waitFirst, type Open } from '../system.ts'
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 const version = 'bench'
 
-/** A message wakes it by NOTIFY, so that it need not look every 10 s as well. */
-const patience = { timeoutSeconds: 86_400, pollingIntervalMs: 600_000 }
+/** It would give up after a minute. */
+const patience = { timeoutSeconds: 86_400 }
 
 /** A queue that is looked at every 10 ms. A process that comes back under the same id recovers its workflows when it launches. What waits is started without the queue, since it would hold a place there. */
 export const dbos: Open = async ({ place, job, atOnce = 200 }) => {
