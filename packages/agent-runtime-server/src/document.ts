@@ -9,7 +9,7 @@ const ProblemSchema = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    detail: z.string().openapi({ description: 'What was wrong, where, and what would be accepted' }),
+    detail: z.string().openapi({ description: 'Says what was wrong, where, and what would be accepted' }),
     code: z.string().openapi({ description: 'A code of the library or of the server; codes never change' }),
     remedy: z.string(),
     fields: z.array(z.object({ field: z.string(), allowed: z.string() })).optional(),

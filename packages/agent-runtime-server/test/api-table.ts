@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { defaultLimits } from '../src/limits.ts'
 import { serverCodes } from '../src/problem/codes.ts'
 import { endpoints } from '../src/routes/endpoints.ts'
+import { fieldRows } from './field-table.ts'
 
 const page = join(resolve(import.meta.dirname, '../../..'), 'docs/http-api.md')
 const [begin, end] = ['<!-- made from the routes: begin -->', '<!-- made from the routes: end -->']
@@ -56,8 +57,13 @@ function madePart(): string {
       value.toLocaleString('en').replaceAll(',', ' '),
     ]),
   )
+  const { bodies, records } = fieldRows()
+  const fields = (head: string, rows: readonly (readonly string[])[]) =>
+    table([head, 'field', 'value', 'meaning'], rows)
   return [
     ...routes,
+    ['### Bodies', '', ...fields('request', bodies)].join('\n'),
+    ['### Records', '', ...fields('record', records)].join('\n'),
     ['### Codes of the server', '', ...codes].join('\n'),
     ['### Limits', '', ...limits].join('\n'),
   ].join('\n\n')

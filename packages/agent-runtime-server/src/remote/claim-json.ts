@@ -38,7 +38,7 @@ export const ClaimSchema = z
           .openapi({ description: 'Steps that were begun, and of which nobody knows how they ended' }),
       })
       .openapi({
-        description: 'What earlier passes have recorded: a call whose key is here is answered, and not done',
+        description: 'The record of earlier passes: a call whose key is here is answered, and not done',
       }),
   })
   .openapi('WorkerClaim')

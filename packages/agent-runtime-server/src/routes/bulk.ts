@@ -60,11 +60,11 @@ export const countBulk = endpoint({
     filter: Filter.optional(),
     taskIds: Named.optional(),
     reason: z.string().max(10_000).optional(),
-    children: z.boolean().optional().openapi({ description: 'Of a retry by a filter: children, too' }),
+    children: z.boolean().optional().openapi({ description: 'For a retry by a filter: children, too' }),
     again: z
       .boolean()
       .optional()
-      .openapi({ description: 'Of a retry: also of tasks that were retried before' }),
+      .openapi({ description: 'For a retry: also tasks that were retried before' }),
   }),
   answers: { 201: { description: 'The count and the token', schema: BulkSchema } },
   async run({ serving, caller, body: { action, reason, again, ...wanted } }) {

@@ -61,7 +61,7 @@ const PipelineEventSchema = z
     type: z.string(),
     stage: z.string(),
     partition: z.int().optional(),
-    keyHash: z.int().optional().openapi({ description: 'Of the key that it was published with' }),
+    keyHash: z.int().optional().openapi({ description: 'The hash of the key that it was published with' }),
     data: Value,
     at: Moment,
   })

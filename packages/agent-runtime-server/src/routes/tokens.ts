@@ -52,7 +52,7 @@ export const createToken = endpoint({
       .string()
       .regex(/^[\da-f]{64}$/i, { error: 'the SHA-256 of the token, 64 hex digits' })
       .optional()
-      .openapi({ description: 'Of a token that the caller has drawn: the answer then has none' }),
+      .openapi({ description: 'The hash of a token that the caller has drawn: the answer then has none' }),
   }),
   answers: {
     201: {

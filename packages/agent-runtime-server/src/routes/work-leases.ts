@@ -64,7 +64,7 @@ export const recordStep = endpoint({
       call,
       key,
       position,
-      input: Value.optional().openapi({ description: 'What the step is called with; its hash is kept' }),
+      input: Value.optional().openapi({ description: 'The input of the step; its hash is kept' }),
       durationMs: z.number().min(0).max(1e15).default(0),
       result: Value.optional().openapi({ description: 'For `completed`; null without it' }),
       error: ErrorGiven.optional().openapi({ description: 'For `failed`' }),
