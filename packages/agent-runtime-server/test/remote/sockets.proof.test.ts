@@ -14,9 +14,10 @@ const double = defineTask({ type: 'double', input: z.object({ n: z.int() }) }, a
 
 async function served(
   options: Partial<ServerOptions> = {},
+  settings: object = config,
 ): Promise<{ readonly runtime: Client; readonly server: ListeningServer }> {
-  const store = await openStore('sqlite::memory:', { lines: true, config, checked: false })
-  const runtime = await createClient({ store, config, logger: false })
+  const store = await openStore('sqlite::memory:', { lines: true, config: settings, checked: false })
+  const runtime = await createClient({ store, config: settings, logger: false })
   const server = await serve(runtime, {
     port: 0,
     remoteWorkers: store,
@@ -73,8 +74,8 @@ test('13.2 a worker without a database runs the stages of a pipeline', async () 
   expect(await runtime.result(await runtime.submit(line, undefined))).toMatchObject({ hears: [1, 2, 3] })
 })
 
-test('where something on the way lets no WebSocket through, it polls', async () => {
-  const { runtime, server } = await served()
+/** The way to a server that lets no WebSocket through: it answers requests, and refuses to change the protocol. */
+async function wayBetween(server: ListeningServer): Promise<string> {
   const pass = async (request: IncomingMessage, body: Buffer, response: ServerResponse) => {
     try {
       const answer = await fetch(server.url + request.url, {
@@ -91,7 +92,6 @@ test('where something on the way lets no WebSocket through, it polls', async () 
       response.destroy()
     }
   }
-  // The way in between: it answers requests, and refuses to change the protocol.
   const between = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -101,15 +101,43 @@ test('where something on the way lets no WebSocket through, it polls', async () 
     socket.end('HTTP/1.1 426 Upgrade Required\r\nconnection: close\r\n\r\n'),
   )
   await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => between.closeAllConnections())
+  onTestFinished(() => {
+    between.close()
+    between.closeAllConnections()
+  })
   const { port } = between.address() as { readonly port: number }
-  await using worker = await work(`http://127.0.0.1:${port}`)
+  return `http://127.0.0.1:${port}`
+}
+
+test('where something on the way lets no WebSocket through, it polls', async () => {
+  const { runtime, server } = await served()
+  await using worker = await work(await wayBetween(server))
   expect(worker.info.kind).toBe('memory')
   const tasks = await Promise.all([1, 2, 3].map((n) => runtime.submit(double, { n })))
   expect(await Promise.all(tasks.map((task) => runtime.result(task)))).toEqual([2, 4, 6])
   await worker.stop()
-  between.close()
 })
+
+test.each(['a WebSocket', 'polls'])(
+  'a value as large as the store takes crosses a line of %s, also where it is more than may wait for a process that does not read',
+  async (transport) => {
+    const large = { ...config, maxPayloadBytes: 3_000_000 }
+    const { runtime, server } = await served({ limits: { maxLineBufferBytes: 1_000_000 } }, large)
+    const echo = defineTask({ type: 'echo', input: z.string() }, (_, text) => text)
+    await using worker = await createWorker({
+      store: transport === 'polls' ? await wayBetween(server) : server.url,
+      token,
+      tasks: [echo],
+      config: large,
+      logger: false,
+      telemetry: false,
+    })
+    // Each quote is two bytes of JSON, four of a frame, and eight of a request that carries it.
+    const text = '"'.repeat(1_400_000)
+    expect(await runtime.result(await runtime.submit(echo, text))).toBe(text)
+    await worker.stop()
+  },
+)
 
 test('a worker without permission is refused by name', async () => {
   const { server } = await served({
