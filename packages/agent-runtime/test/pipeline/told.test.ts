@@ -64,9 +64,11 @@ describe('13.2 a stage that keeps its slot', () => {
     expect(heard).toEqual(['1 and 0'])
   })
 
-  test('goes on at once when the stage that held it back has completed', async () => {
+  test('goes on at once when the stage that held it back has completed, and its events are checked once', async () => {
     const hold = gate()
     const said: string[] = []
+    const checked: string[] = []
+    const counted = word.refine((text) => checked.push(text) > 0)
     const says = defineTask({ type: 'says', input: nothing }, async (ctx) => {
       for (const text of ['a', 'b', 'c']) {
         await ctx.publish('word', text)
@@ -75,13 +77,14 @@ describe('13.2 a stage that keeps its slot', () => {
     })
     const hears = defineTask({ type: 'hears', input: nothing }, () => hold.promise)
     const { settled } = await begin(1, [
-      { name: 'says', task: says, publishes: { word } },
+      { name: 'says', task: says, publishes: { word: counted } },
       { name: 'hears', task: hears, subscribes: ['word'] },
     ])
     expect(said).toEqual(['a'])
     hold.resolve()
     await settled()
     expect(said).toEqual(['a', 'b', 'c'])
+    expect(checked).toEqual(['a', 'b', 'c'])
   })
 
   test('gets what came in the commit that had nothing for it, after its question', async () => {

@@ -184,6 +184,7 @@ export class Stage {
     const { attempt } = this.#pass
     const types = [...new Set(part.map(({ type }) => type))]
     const [first = ''] = types
+    let isChecked = false
     const call = this.#call<void>(scope, {
       name: 'publication',
       key,
@@ -191,7 +192,10 @@ export class Stage {
       wait: { for: 'room', type: first },
       types,
       attempt: async ({ taskId, type: pipeline }): Promise<Tried<void>> => {
-        for (const { type, data, schema } of part) assertPublished(pipeline, type, data, schema)
+        // Once, and not again each time that it is told of room.
+        if (!isChecked)
+          for (const { type, data, schema } of part) assertPublished(pipeline, type, data, schema)
+        isChecked = true
         const { leaseId } = attempt.claim
         const outcome = await attempt.lease.write({
           kind: 'publish',
