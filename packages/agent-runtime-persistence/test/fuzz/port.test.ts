@@ -309,6 +309,7 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'startChild id': mostly(values('part', 'late')),
   'startChild restart': mostly(values('permanent', 'transient', 'temporary')),
   'restartChild id': mostly(values('part', 'late')),
+  'triggerSchedule idempotencyKey': name,
   'clients after': name,
   'purchaseCredits amount': count,
   'purchaseCredits note': name,
