@@ -100,7 +100,7 @@ export interface Database {
   /** This process shows that it lives, and is registered again if it was taken for dead; processes that are gone, and their workers, are registered no more. */
   show(lives: boolean, gone: readonly number[], at: number): Reply<void>
   /**
-   * Shows, outside of a transaction, that this process and these workers of it live, which hold no lease: nobody decides anything upon that. False where it has to
+   * Shows, outside of a transaction, that this process and these workers of it live, which hold no lease. False where it has to
    * be done by {@link show} and a commit. Absent where such a commit holds nobody up.
    */
   renewIdle?(workers: readonly number[], now: Instant): Reply<boolean>

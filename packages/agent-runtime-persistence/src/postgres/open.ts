@@ -148,6 +148,10 @@ function beginning({ beginning: [, ...settings], place }: Connections): readonly
   ]
 }
 
+/** The lock of a row is a new one whenever somebody has changed that, so the wait for it has no end by itself. */
+const limitedWait = statement(`SET LOCAL statement_timeout TO ${openingPatienceMs}`)
+const unlimitedWork = statement('SET LOCAL statement_timeout TO DEFAULT')
+
 function question(text: string): Statement {
   return { text, values: [] }
 }
@@ -180,8 +184,7 @@ async function join(
   const configuration = verdict?.id
   await show(process)
   const [, ...ended] = await on.batch([
-    // The lock of a row is a new one whenever somebody has changed that, so its wait has no end by itself.
-    statement(`SET LOCAL statement_timeout TO ${openingPatienceMs}`),
+    limitedWait,
     question(lockHeadText),
     statement(standsText, [configuration ?? null]),
     ...entry(opening, { process, now, configuration }),
@@ -209,12 +212,13 @@ const standsText = `SELECT must_stand((SELECT count(*) WHERE NOT EXISTS (${lossT
 async function enterWhole(on: Session, { connections, opening, serverVersion }: Entering): Promise<Opened> {
   const { location } = connections.place
   const { freshId, lines, acceptLoss, existing, states, at, show } = opening
-  await on.batch(beginning(connections))
+  await on.batch([...beginning(connections), limitedWait])
   if (existing) await assertMade(on, connections.place)
   else await migrate(on, connections.place)
   const { rows } = await on.query(lockHeadText)
   const [stored, before, commit, hash, untold] = (rows[0] ?? []) as HeadRow
-  const [, , named, told, next] = await on.batch([
+  const [, , , named, told, next] = await on.batch([
+    unlimitedWork,
     statement(`SET LOCAL lock_timeout TO ${lockMs}`),
     statement("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId]),
     ...[storeIdText, timeText, nextProcessText].map(question),
@@ -310,9 +314,12 @@ export async function migrate(
     throw new StoreError('store_schema', `${location}: the table head is empty; restore a backup`)
   assertKnown(await schemaOf(on, version), steps.length, location)
   if (version >= steps.length) return
+  await on.batch([unlimitedWork])
   if (version > 0) await on.run(`SET LOCAL lock_timeout = ${migrationPatienceMs}`)
-  for (const { sql } of steps.slice(version)) await on.run(sql)
+  for (const { sql } of steps.slice(version)) await on.runLong(sql)
   await on.query('UPDATE head SET schema = $1::bigint, oldest = $2::bigint', [steps.length, oldestOf(steps)])
+  // Those that have the store open see it when they look next.
+  if (version > 0) await on.batch([raisedVersion])
 }
 
 /** What a store says of its schema, to somebody who may not know it. */

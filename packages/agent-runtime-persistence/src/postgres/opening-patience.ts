@@ -33,23 +33,27 @@ export async function patiently<T>(on: Session, it: PatienceParts, enter: () => 
 /** Serialization, deadlock, lock and statement timeouts; another's commit. */
 const heldUp = /^(?:40001|40P01|55P03|57014|KU002)$/
 
-/** What was in the way may be gone when it is asked: whose transaction is the oldest is said. */
+/**
+ * What was in the way may be gone when it is asked. Then the oldest transaction on the tables is named, if it is older than those of a runtime become.
+ * Of other roles the server tells only those who may know it.
+ */
 async function heldUpBy(on: Session, { place }: Connections, cause: Error): Promise<Error> {
   const { rows } = await on.query(
     `SELECT it.pid, it.application_name, tables.relname::text FROM pg_locks AS held JOIN pg_class AS tables ON tables.oid = held.relation
      JOIN pg_stat_activity AS it ON it.pid = held.pid
      WHERE held.granted AND tables.relkind = 'r' AND tables.relnamespace = to_regnamespace($1::text) AND held.pid <> pg_backend_pid()
-     ORDER BY it.xact_start NULLS LAST LIMIT 1`,
+       AND it.xact_start < clock_timestamp() - interval '2 s'
+     ORDER BY it.xact_start LIMIT 1`,
     [place.schema],
   )
   const [pid, name, table] = (rows[0] ?? []) as [pid?: number, name?: string, table?: string]
   const who =
     pid === undefined
-      ? 'end the transaction that holds it'
-      : `connection ${pid} of ${show(name)} has the oldest transaction on its tables, on ${table}: let it end, or run SELECT pg_terminate_backend(${pid})`
+      ? 'Many processes commit at once, or somebody reads its tables for long: open it again later'
+      : `Connection ${pid} of ${show(name)} has had a transaction open on the table ${table} for the longest time: let that end, or run SELECT pg_terminate_backend(${pid}), and open the store again`
   return new StoreError(
     'store_busy',
-    `${place.location} was not opened: others kept a lock for ${longestMs / 1_000} s (${cause.message}); ${who}, then open it again`,
+    `${place.location} could not be opened for ${longestMs / 1_000} s because of other connections (${cause.message}). ${who}`,
     { cause },
   )
 }

@@ -12,18 +12,24 @@ export function livingProcesses(ids: readonly number[], at: number, isSeen: bool
   ])
 }
 
+interface Renewal {
+  readonly at: number
+  readonly leaseAt: number
+  /** A later program may have changed it, so that this process is to stop. */
+  readonly schema: number
+}
+
 /** A process and its workers live, if they are registered: that is the first and the second of these, and the last is the commit. */
 export function renewedIdle(
   process: number,
   workers: readonly number[],
-  at: number,
-  leaseAt: number,
+  { at, leaseAt, schema }: Renewal,
 ): readonly Statement[] {
   return [
-    statement('UPDATE process SET last_seen_at = $2::bigint WHERE id = $1::bigint AND ended_at IS NULL', [
-      process,
-      at,
-    ]),
+    statement(
+      'UPDATE process SET last_seen_at = $2::bigint WHERE id = $1::bigint AND ended_at IS NULL AND EXISTS (SELECT FROM head WHERE schema = $3::bigint)',
+      [process, at, schema],
+    ),
     statement('UPDATE worker SET last_seen_at = $2::bigint WHERE id = ANY($1::bigint[]) AND registered = 1', [
       arrayParameter('bigint', workers),
       leaseAt,

@@ -62,6 +62,11 @@ export class Session {
     await this.patience.until(this.client.query(text))
   }
 
+  /** The same, however long the server takes: a step of a migration may build an index. */
+  async runLong(text: string): Promise<void> {
+    await this.client.query(text)
+  }
+
   async end(): Promise<void> {
     if (this.lost === undefined) await this.patience.until(this.client.end()).catch(() => undefined)
     else this.drop()

@@ -104,6 +104,24 @@ test('D03 a server that has no room for a row refuses the call with store_full, 
   expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 2 })
 })
 
+test('D03 a server that has no room for the renewal of an idle worker stops nobody', async () => {
+  const { url, client } = await newStage()
+  const { config } = parseExecutionConfig({ leaseTtlMs: 2_000, heartbeatIntervalMs: 200 })
+  const store = await openStore(url, { thread: false, config })
+  await store.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+  // A sequence counts also what is rolled back.
+  await client.query(
+    `CREATE SEQUENCE tried; CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('tried'); RAISE 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+     CREATE TRIGGER full_disk BEFORE UPDATE ON worker FOR EACH ROW EXECUTE FUNCTION full_disk()`,
+  )
+  const tried = async () =>
+    Number((await client.query<{ last_value: string }>('SELECT last_value FROM tried')).rows[0]?.last_value)
+  await expect.poll(tried).toBeGreaterThan(3)
+  await client.query('DROP TRIGGER full_disk ON worker; DROP FUNCTION full_disk()')
+  expect(await submit(store, 'afterwards')).toMatchObject(accepted)
+  await store.close()
+})
+
 test('C04 processes whose clocks are an hour ahead and an hour behind date by the clock of the server, delay by it, and leave each other their leases', async () => {
   const { url, client } = await newStage()
   const { config } = parseExecutionConfig({ leaseTtlMs: 60_000, heartbeatIntervalMs: 20_000 })

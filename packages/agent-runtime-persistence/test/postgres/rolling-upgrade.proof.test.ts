@@ -1,4 +1,5 @@
-import { type ExecutionStore, StoreError, type WriteKind } from '@ku0/agent-runtime-core'
+import { type ExecutionStore, StoreError, type Timers, type WriteKind } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { Scene } from '@ku0/agent-runtime-conformance'
 import type { Client } from 'pg'
 import { expect, test } from 'vitest'
@@ -21,16 +22,21 @@ interface Newer {
   readonly besides?: string
   /** The monotonic clock. */
   readonly mono?: () => number
+  readonly timers?: Timers
 }
 
 /** A later program, as it opens the store: it brings the tables up to date in one transaction, under the lock of every commit. */
 async function newer(
   url: string,
   steps: readonly Migration[],
-  { besides = '', mono = () => systemEnvironment().clock.monotonic() }: Newer = {},
+  {
+    besides = '',
+    mono = () => systemEnvironment().clock.monotonic(),
+    timers = systemEnvironment().timers,
+  }: Newer = {},
 ): Promise<void> {
   const place = parsePostgresUrl(url)
-  const connections = new Connections(await loadDriver(), place, systemEnvironment().timers)
+  const connections = new Connections(await loadDriver(), place, timers)
   const session = await connections.open('commit')
   try {
     await patiently(session, { connections, mono, hide: async () => undefined }, async () => {
@@ -139,7 +145,7 @@ test('J04 a later program that finds a table being read for long says so, and no
   expect(await refused).toMatchObject({
     code: 'store_busy',
     message: expect.stringMatching(
-      `connection ${rows[0]?.pid} of "a report" has the oldest transaction on its tables, on task: let it end`,
+      `Connection ${rows[0]?.pid} of "a report" has had a transaction open on the table task for the longest time: let that end`,
     ) as string,
   })
   await reader.query('ROLLBACK')
@@ -199,4 +205,31 @@ test('J04 D19 a program that is ended by the server in a deadlock with one that 
   await store.close()
   expect(await verifyStore(url)).toMatchObject({ faults: [], ok: true, tasks: 2 })
   await Promise.all([other.end(), pause.end(), onlooker.end()])
+})
+
+test('J04 a step of a migration may take longer than any other answer of the server', async () => {
+  const server = await sharedServer()
+  const url = server.newStore()
+  await (await openStore(url, { thread: false })).close()
+  const { timers } = systemEnvironment()
+  // So an answer may take 150 ms in place of 15 s.
+  const hasty: Timers = { after: (ms, run) => timers.after(ms / 100, run) }
+  await newer(url, [additive('SELECT pg_sleep(1)')], { timers: hasty })
+  const client = await server.connect(url)
+  expect((await client.query('SELECT schema::integer FROM head')).rows).toEqual([
+    { schema: schemaVersion + 1 },
+  ])
+  await client.end()
+})
+
+test('J04 a program whose workers are idle stops by itself after a breach', async () => {
+  const url = (await sharedServer()).newStore()
+  const { config } = parseExecutionConfig({ leaseTtlMs: 2_000, heartbeatIntervalMs: 200 })
+  const store = await openStore(url, { thread: false, config })
+  const failed = Promise.withResolvers<unknown>()
+  store.listen({ claimed: () => undefined, noticed: () => undefined, failed: failed.resolve })
+  await store.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+  await newer(url, [breach])
+  expect(await failed.promise).toMatchObject({ code: 'store_newer' })
+  await store.close().catch(() => undefined)
 })
