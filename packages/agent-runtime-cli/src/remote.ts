@@ -40,6 +40,7 @@ export type Connection = AsyncDisposable &
     | 'pauseQueue'
     | 'pipeline'
     | 'pipelines'
+    | 'prune'
     | 'resumeQueue'
     | 'result'
     | 'retry'

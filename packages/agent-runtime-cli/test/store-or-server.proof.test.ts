@@ -195,8 +195,34 @@ test('every command that takes --server is among them', () => {
   }
   const all = commands.flatMap((entry) => below(entry))
   const missing = all.filter((name) => ![...named].some((it) => `${it} `.startsWith(`${name} `)))
-  // A setting is shown whatever it names; a budget that asks needs tasks of its own.
-  expect(missing).toEqual(['budgets continue', 'budgets stop', 'config'])
+  // A setting is shown whatever it names; a budget that asks needs tasks of its own; a prune goes by other rules.
+  expect(missing).toEqual(['budgets continue', 'budgets stop', 'prune', 'config'])
+})
+
+test('a prune on a server goes by the rules of its store, and takes no others', async () => {
+  const folder = scratchFolder()
+  const runtime = await createRuntime({
+    store: 'sqlite::memory:',
+    tasks,
+    logger: false,
+    config: { retention: { completed: { count: 1 }, everyMs: 86_400_000 } },
+  })
+  onTestFinished(() => runtime.close())
+  const server = await serve(runtime, { port: 0 })
+  onTestFinished(() => server.close())
+  for (let n = 0; n < 3; n += 1) await runtime.result(await runtime.submit(greet, { name: 'Ada' }))
+  const prune = (...args: string[]) => runIn({ folder }, 'prune', '--server', server.url, ...args)
+  expect(await prune()).toMatchObject({
+    code: 0,
+    out: '2 tasks would be deleted: 2 completed, 0 failed, 0 canceled; add --yes to delete them\n',
+  })
+  expect(await prune('--completed', '1d', '--yes')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--completed is a rule') as string,
+  })
+  expect(await runtime.count()).toBe(3)
+  expect((await prune('--yes')).out).toBe('2 tasks deleted: 2 completed, 0 failed, 0 canceled\n')
+  expect(await runtime.count()).toBe(1)
 })
 
 test('a server that needs a token, or is not there, is said to be so', async () => {

@@ -58,7 +58,9 @@ export function agentsOn(transport: Transport): Agents {
       async record(agent, scores, options = {}) {
         const body = { scores, ...options }
         const method = 'POST'
-        return (await transport.json({ method, path: of(agent, 'evaluations'), body })) as Evaluation
+        const repeatable = options['key'] !== undefined
+        const path = of(agent, 'evaluations')
+        return (await transport.json({ method, path, body, repeatable })) as Evaluation
       },
       reputation: (agent) => unlessUnknown(transport.json({ path: of(agent, 'reputation') })),
       async agents(query = {}) {

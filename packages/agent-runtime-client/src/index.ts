@@ -37,6 +37,7 @@ export type {
   Credits,
   Operations,
   PendingApproval,
+  Pruned,
   Schedules,
   ScheduleStatus,
   Supervisors,

@@ -241,6 +241,16 @@ export interface Credits {
   ): Promise<readonly LedgerEntry[]>
 }
 
+/** The number of deleted tasks, by their final state, and of entries of ledgers that were folded. */
+export interface Pruned {
+  readonly completed: number
+  readonly failed: number
+  readonly canceled: number
+  readonly folded: number
+  /** True if nothing was deleted or folded, only counted. */
+  readonly dryRun: boolean
+}
+
 /** Which store is served, and what the caller may do. */
 export interface ServerInfo {
   readonly kind: string
@@ -280,6 +290,11 @@ export interface Operations extends Agents, Many, Pipelines {
   pauseQueue(what: { readonly types?: readonly string[]; readonly lanes?: readonly Lane[] }): Promise<number>
   /** Starts tasks of these types and lanes again. Returns how many of them were paused. */
   resumeQueue(what: { readonly types?: readonly string[]; readonly lanes?: readonly Lane[] }): Promise<number>
+  /**
+   * Deletes the tasks that the rules in force on the store no longer keep, and folds old entries of ledgers; with `dryRun` it only counts. It needs the
+   * scope `admin`. Without rules it is `invalid_argument`.
+   */
+  prune(options: { readonly dryRun: boolean }): Promise<Pruned>
   /** A page of the live leases. */
   liveLeases(page?: Page): Promise<{ readonly leases: readonly ExecutionLease[]; readonly cursor?: string }>
   /** How many tasks are in each state, and what the store holds. */
@@ -305,8 +320,13 @@ export function operationsOn(transport: Transport): Operations {
     (await transport.json({ path, query })) as T
   const agreements = async () =>
     (await get<{ agreements: readonly AgreementRecord[] }>('/agreements')).agreements
-  const send = async <T>(method: 'POST' | 'PUT', path: string, body?: unknown): Promise<T> =>
-    (await transport.json({ method, path, ...(body === undefined ? {} : { body }) })) as T
+  const send = async <T>(
+    method: 'POST' | 'PUT',
+    path: string,
+    body?: unknown,
+    { repeatable = false } = {},
+  ): Promise<T> =>
+    (await transport.json({ method, path, repeatable, ...(body === undefined ? {} : { body }) })) as T
   const remove = async (path: string): Promise<boolean> =>
     (await unlessUnknown<true>(transport.send({ method: 'DELETE', path }).then(() => true))) ?? false
   const putToken = <T>(name: string, { expiresAt, ...terms }: TokenTerms): Promise<T> =>
@@ -361,7 +381,10 @@ export function operationsOn(transport: Transport): Operations {
         }),
       pause: (name) => send('POST', named('schedules', name, '/pause')),
       resume: (name) => send('POST', named('schedules', name, '/resume')),
-      trigger: (name, options = {}) => send('POST', named('schedules', name, '/trigger'), options),
+      trigger: (name, options = {}) =>
+        send('POST', named('schedules', name, '/trigger'), options, {
+          repeatable: options.idempotencyKey !== undefined,
+        }),
       remove: (name) => remove(named('schedules', name)),
     },
     supervisors: {
@@ -394,7 +417,12 @@ export function operationsOn(transport: Transport): Operations {
     },
     credits: {
       purchase: (client, amount, options = {}) =>
-        send('POST', named('clients', client, '/credits'), { amount, ...options }),
+        send(
+          'POST',
+          named('clients', client, '/credits'),
+          { amount, ...options },
+          { repeatable: options.key !== undefined },
+        ),
       balance: (client) => unlessUnknown<CreditBalance>(get(named('clients', client, '/credits'))),
       entries: async (client, page = {}) =>
         (await get<{ entries: readonly LedgerEntry[] }>(named('clients', client, '/ledger'), page)).entries,
@@ -412,6 +440,7 @@ export function operationsOn(transport: Transport): Operations {
     undrainWorker: (workerId) => drain(workerId, '/undrain'),
     pauseQueue: async (what) => (await send<{ changed: number }>('POST', '/queue/pause', what)).changed,
     resumeQueue: async (what) => (await send<{ changed: number }>('POST', '/queue/resume', what)).changed,
+    prune: ({ dryRun }) => send('POST', '/prune', { dryRun }),
     liveLeases: (page = {}) => get('/leases', { ...page }),
     stats: () => get('/stats'),
     explainQueue: async () => {

@@ -386,6 +386,10 @@ test('approvals, schedules, clients and the store, with the answers of the runti
   expect((await client.stats()).paused).toMatchObject([{ lane: 'batch' }, { type: 'nothing' }])
   expect((await client.stats()).paused).toEqual((await runtime.stats()).paused)
   expect(await client.resumeQueue({ types: ['nothing'], lanes: ['batch', 'normal'] })).toBe(2)
+  await expect(client.prune({ dryRun: true })).rejects.toMatchObject({
+    code: 'invalid_argument',
+    status: 400,
+  })
   expect(await client.explainQueue()).toEqual(await runtime.explainQueue())
   expect((await client.stats()).totals).toEqual((await runtime.stats()).totals)
   const ofOneType = await client.series({ windowMs: 60_000, stepMs: 60_000, type: 'nothing' })
@@ -474,6 +478,27 @@ test('an answer of something else than the API is an error that says so', async 
   await expect(lost.list()).rejects.toMatchObject({ code: 'strange_answer', status: 404 })
   const other = createHttpClient({ ...options, fetch: async () => new Response('<html>') })
   await expect(other.list()).rejects.toMatchObject({ code: 'strange_answer', status: 200 })
+})
+
+test('a request that has a key is sent again when its connection breaks, and done once', async () => {
+  let isBroken = false
+  const broken = createHttpClient({
+    ...options,
+    fetch: async (request) => {
+      const answer = await server.fetch(request)
+      isBroken = !isBroken
+      if (isBroken) throw new TypeError('fetch failed')
+      return answer
+    },
+  })
+  await client.schedules.put('keyed', { cron: '0 3 * * *' }, 'speak', 0)
+  const receipt = await broken.schedules.trigger('keyed', { idempotencyKey: 'by hand' })
+  expect(receipt).toMatchObject({ accepted: true, deduplicated: true })
+  expect((await client.schedules.get('keyed'))?.runs).toBe(1)
+  const bought = await broken.credits.purchase('acme', 5, { key: 'invoice of the keyed' })
+  expect(bought).toMatchObject({ deduplicated: true })
+  await expect(broken.schedules.trigger('keyed')).rejects.toMatchObject({ code: 'server_unreachable' })
+  await client.schedules.remove('keyed')
 })
 
 test('a URL that is none, and a server that does not answer, are errors that say so', async () => {

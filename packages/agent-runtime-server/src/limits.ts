@@ -86,12 +86,16 @@ export const defaultLimits: ServerLimits = {
  */
 export function limitsOf(given: Partial<ServerLimits> = {}, maxPayloadBytes = 0): ServerLimits {
   assertFields(problemsIn({ ...given }, rules, { path: 'option limits.' }))
-  const { maxBodyBytes, maxLineFrameBytes } = defaultLimits
+  const { maxBodyBytes, maxLineFrameBytes, maxLineBufferBytes } = defaultLimits
+  // A frame holds the text of a value as a text within a text, in which each quote and each backslash takes another byte.
+  const frameBytes =
+    given.maxLineFrameBytes ?? Math.min(MOST, Math.max(maxLineFrameBytes, 4 * maxPayloadBytes))
   return {
     ...defaultLimits,
     maxBodyBytes: Math.min(MOST, Math.max(maxBodyBytes, maxPayloadBytes + 65_536)),
-    // A frame holds the text of a value as a text within a text, in which each quote and each backslash takes another byte.
-    maxLineFrameBytes: Math.min(MOST, Math.max(maxLineFrameBytes, 4 * maxPayloadBytes)),
+    maxLineFrameBytes: frameBytes,
+    // While the largest frame is on its way, small ones wait behind it.
+    maxLineBufferBytes: Math.min(MOST, Math.max(maxLineBufferBytes, 2 * frameBytes)),
     ...given,
   }
 }

@@ -240,6 +240,18 @@ describe('with tokens', () => {
     ).toBe(201)
     await runtime.cancel(taskId)
   })
+
+  test('a token of some task types starts no temporary child of another type once more', async () => {
+    const { taskId } = (await runtime.submit('watch-over', null)) as { readonly taskId: string }
+    for await (const { type } of runtime.events(taskId)) if (type === 'task.waiting') break
+    const options = { restart: 'temporary' } as const
+    const started = await runtime.supervisors.start(taskId, 'brief', 'speak', 1, options)
+    await runtime.result(started.taskId)
+    const again = `/api/v1/tasks/${taskId}/supervised/brief/restart`
+    expect((await call('POST', again, undefined, as('watcher'))).status).toBe(404)
+    expect((await call('POST', again, undefined, as('operator'))).status).toBe(201)
+    await runtime.cancel(taskId)
+  })
 })
 
 test('a token makes so many requests a second, and then waits', async () => {

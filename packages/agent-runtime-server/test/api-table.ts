@@ -27,18 +27,18 @@ export function writeApiPage(): void {
 }
 
 function madePart(): string {
+  const { queries, answers, bodies, records } = fieldRows()
   const tags = Object.groupBy(endpoints, ({ tag }) => tag)
   const routes = Object.entries(tags).map(([tag, its]) =>
     [
       `### ${tag}`,
       '',
       ...table(
-        ['request', 'scope', 'what it does'],
-        its.map(({ method, path, scope, summary }) => [
-          `\`${method.toUpperCase()} ${path}\``,
-          `\`${scope}\``,
-          summary,
-        ]),
+        ['request', 'scope', 'what it does', 'answer'],
+        its.map(({ method, path, scope, summary }) => {
+          const request = `\`${method.toUpperCase()} ${path}\``
+          return [request, `\`${scope}\``, summary, answers.get(request) ?? '']
+        }),
       ),
     ].join('\n'),
   )
@@ -57,11 +57,11 @@ function madePart(): string {
       value.toLocaleString('en').replaceAll(',', ' '),
     ]),
   )
-  const { bodies, records } = fieldRows()
   const fields = (head: string, rows: readonly (readonly string[])[]) =>
     table([head, 'field', 'value', 'meaning'], rows)
   return [
     ...routes,
+    ['### Queries', '', ...fields('request', queries)].join('\n'),
     ['### Bodies', '', ...fields('request', bodies)].join('\n'),
     ['### Records', '', ...fields('record', records)].join('\n'),
     ['### Codes of the server', '', ...codes].join('\n'),

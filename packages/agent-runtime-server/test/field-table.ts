@@ -17,6 +17,10 @@ interface Shape {
   readonly allOf?: readonly Shape[]
 }
 
+interface Content {
+  readonly content: Readonly<Record<string, { readonly schema?: Shape }>>
+}
+
 interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Shape>> }
   readonly paths: Readonly<
@@ -26,9 +30,14 @@ interface Document {
         Record<
           string,
           {
-            readonly requestBody?: {
-              readonly content: { readonly 'application/json': { readonly schema: Shape } }
-            }
+            readonly parameters?: readonly {
+              readonly name: string
+              readonly in: string
+              readonly description?: string
+              readonly schema: Shape
+            }[]
+            readonly requestBody?: Content
+            readonly responses: Readonly<Record<string, Partial<Content>>>
           }
         >
       >
@@ -36,41 +45,72 @@ interface Document {
   >
 }
 
-/** The fields of each body that a route takes, and of each record that routes answer with, as rows: where, field, type, meaning. */
+/**
+ * The parameters in the query of each route, the fields of each body that a route takes, and of each record that routes answer with, as rows: where,
+ * field, type, meaning. The answers by request.
+ */
 export function fieldRows(): {
+  readonly queries: readonly (readonly string[])[]
+  readonly answers: ReadonlyMap<string, string>
   readonly bodies: readonly (readonly string[])[]
   readonly records: readonly (readonly string[])[]
 } {
   const { components, paths } = describeApi(endpoints) as Document
-  const bodies = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, { requestBody }]) => {
-      const schema = requestBody?.content['application/json'].schema
-      const name = `\`${method.toUpperCase()} ${path.replace('/api/v1', '')}\``
-      if (schema?.$ref !== undefined) return [[name, '', typeOf(schema), '']]
-      return schema === undefined ? [] : rowsOf(name, schema)
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, route]) => ({
+      ...route,
+      name: `\`${method.toUpperCase()} ${path.replace('/api/v1', '')}\``,
+    })),
+  )
+  const queries = routes.flatMap(({ name, parameters = [] }) =>
+    parameters
+      .filter((it) => it.in === 'query')
+      .map((it, index) => [
+        index === 0 ? name : '',
+        `\`${it.name}\``,
+        typeOf(it.schema),
+        cell(it.description ?? it.schema.description),
+      ]),
+  )
+  const answers = new Map(
+    routes.map(({ name, responses }) => {
+      const good = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content ?? {}
+      const shapes = Object.values(good).flatMap(({ schema }) => schema ?? [])
+      return [name, [...new Set(shapes.map(typeOf))].join(' or ')]
     }),
   )
+  const bodies = routes.flatMap(({ name, requestBody }) => {
+    const schema = requestBody?.content['application/json']?.schema
+    if (schema?.$ref !== undefined) return [[name, '', typeOf(schema), '']]
+    return schema === undefined ? [] : rowsOf(name, schema)
+  })
   const records = Object.entries(components.schemas).flatMap(([name, schema]) =>
     rowsOf(`\`${name}\``, schema),
   )
-  return { bodies, records }
+  return { queries, answers, bodies, records }
 }
 
 function rowsOf(place: string, schema: Shape): string[][] {
   const variants = schema.oneOf ?? schema.anyOf ?? schema.allOf ?? [schema]
-  const fields = new Map<string, { readonly shape: Shape; readonly isOptional: boolean }>()
-  for (const { properties = {}, required = [] } of variants)
-    for (const [name, shape] of Object.entries(properties)) {
-      const inAll = variants.every((it) => it.properties?.[name] !== undefined)
-      const isOptional = !inAll || !required.includes(name) || fields.get(name)?.isOptional === true
-      fields.set(name, { shape, isOptional })
-    }
-  return [...fields].map(([name, { shape, isOptional }], index) => [
-    index === 0 ? place : '',
-    `\`${name}\`${isOptional ? ', optional' : ''}`,
-    typeOf(shape),
-    (shape.description ?? '').replaceAll('|', '\\|').replaceAll('\n', ' '),
-  ])
+  const names = new Set(variants.flatMap(({ properties = {} }) => Object.keys(properties)))
+  return [...names].map((name, index) => {
+    const having = variants.filter(({ properties }) => properties?.[name] !== undefined)
+    // All parts of an `allOf` hold at once.
+    const needed = schema.allOf === undefined ? variants : having
+    const isOptional = !needed.every(({ required = [] }) => required.includes(name))
+    const shapes = having.flatMap(({ properties }) => properties?.[name] ?? [])
+    return [
+      index === 0 ? place : '',
+      `\`${name}\`${isOptional ? ', optional' : ''}`,
+      [...new Set(shapes.map(typeOf))].join(' or '),
+      cell(shapes.find((it) => it.description !== undefined)?.description),
+    ]
+  })
+}
+
+/** A text as it stands in a table. */
+function cell(text = ''): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 }
 
 function typeOf(shape: Shape): string {

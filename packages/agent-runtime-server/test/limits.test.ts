@@ -8,6 +8,7 @@ test('bodies and frames have room for the largest value of the store, and those 
     ...defaultLimits,
     maxBodyBytes: 20_065_536,
     maxLineFrameBytes: 80_000_000,
+    maxLineBufferBytes: 160_000_000,
   })
   const given = { maxBodyBytes: 5, maxLineFrameBytes: 70_000 }
   expect(limitsOf(given, 20_000_000)).toMatchObject(given)

@@ -145,6 +145,8 @@ export async function setScene(
     drainWorker: { path: `/workers/${worker}/drain` },
     pauseQueue: { path: '/queue/pause', body: { types: ['nothing'], lanes: [] } },
     resumeQueue: { path: '/queue/resume', body: { types: ['nothing'] } },
+    // The settings of the scene have no rules.
+    prune: { path: '/prune', body: { dryRun: true }, status: 400 },
     undrainWorker: { path: `/workers/${worker}/undrain` },
     removeSchedule: { path: '/schedules/hourly' },
     createToken: {

@@ -55,6 +55,26 @@ test('the moments of a pause and of a configuration are ISO 8601, as all others'
   expect(stats.configurations).toEqual(configurations.map((it) => ({ ...it, since: iso(it) })))
 })
 
+const sparing = await servedRuntime({
+  config: { retention: { completed: { count: 1 }, everyMs: 86_400_000 } },
+})
+
+test('a prune counts what the rules in force no longer keep, and then deletes it', async () => {
+  const ask = callerOf(serverOn(sparing))
+  for (let n = 0; n < 3; n += 1) await sparing.result(await sparing.submit('speak', 0))
+  const prune = (body: object) => ask('POST', '/api/v1/prune', body)
+  const pruned = { completed: 2, failed: 0, canceled: 0, folded: 0 }
+  for (const body of [{}, { dryRun: 'true' }, { dryRun: true, ageMs: 1 }])
+    expect((await prune(body)).status).toBe(400)
+  expect(await prune({ dryRun: true })).toMatchObject({ status: 200, json: { ...pruned, dryRun: true } })
+  expect(await sparing.count()).toBe(3)
+  expect((await prune({ dryRun: false })).json).toEqual({ ...pruned, dryRun: false })
+  expect(await sparing.count()).toBe(1)
+  expect((await prune({ dryRun: false })).json).toEqual({ ...pruned, completed: 0, dryRun: false })
+  const { status, json } = await call('POST', '/api/v1/prune', { dryRun: true })
+  expect([status, json.code]).toEqual([400, 'invalid_argument'])
+})
+
 async function reader(id?: string, pattern = '*') {
   const headers = { accept: 'text/event-stream', ...(id === undefined ? {} : { 'last-event-id': id }) }
   const { body, status } = await server.fetch(

@@ -47,7 +47,8 @@ that no worker runs. Each comes with the reason that explain gives. watchdog in 
     name: 'prune',
     about: 'delete tasks that ended long ago, and fold old entries of ledgers',
     details: `The rules are those of config.retention in the configuration file; a flag replaces the rule of its state. With flags alone, states without a flag are kept.
-Tasks are counted first, and nothing happens. Add --yes to delete them. With --ledger, older entries of each client's ledger of credits are folded into one opening entry, which has their sums.`,
+Tasks are counted first, and nothing happens. Add --yes to delete them. With --ledger, older entries of each client's ledger of credits are folded into one opening entry, which has their sums.
+A server goes by the rules that are in force on its store: with --server, give no flag of a rule.`,
     options: [
       ...(['completed', 'failed', 'canceled'] as const).map((state) => ({
         flags: `--${state} <duration>`,
@@ -60,12 +61,16 @@ Tasks are counted first, and nothing happens. Add --yes to delete them. With --l
         read: readAge,
       },
       { flags: '--yes', about: 'delete and fold them' },
-      ...onStore,
+      ...onStoreOrServer,
     ],
     examples: [
       ['agent-runtime prune --completed 7d', 'count the tasks that completed over a week ago'],
       ['agent-runtime prune --completed 7d --failed 90d --yes', 'delete them, and old failed ones'],
       ['agent-runtime prune --ledger 400d', 'count the entries of ledgers that are over 400 days old'],
+      [
+        'agent-runtime prune --server http://localhost:7007',
+        'count what the rules of a server no longer keep',
+      ],
     ],
     load: () => import('../commands/prune.ts'),
   },

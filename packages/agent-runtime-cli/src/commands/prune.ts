@@ -1,18 +1,23 @@
 import type { Call, Run } from '../call.ts'
 import { UsageError } from '../complain.ts'
-import { connectStore } from '../connect.ts'
+import { connect, connectStore } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { many } from '../screen/words.ts'
 import type { Settings } from '../settings/settings.ts'
 
 const states = ['completed', 'failed', 'canceled'] as const
+const ruleFlags = [...states, 'ledger']
 
 export const run: Run = async ({ options, print, settings }) => {
   const { yes = false } = options as { readonly yes?: boolean }
   const known = await settings()
+  const isOwn = known.server === undefined
+  if (!isOwn) assertNoRules(options)
   const config = rulesFrom(known.config, options)
-  await using client = await connectStore({ ...known, config }, { settings: 'own' })
-  if (config?.retention === undefined)
+  await using client = isOwn
+    ? await connectStore({ ...known, config }, { settings: 'own' })
+    : await connect(known)
+  if (isOwn && config?.retention === undefined)
     throw new UsageError(
       'say for how long tasks are kept: --completed 7d, --failed 90d, --canceled 7d, or entries of ledgers: --ledger 400d; or set retention in the configuration file',
     )
@@ -37,9 +42,18 @@ function verbsOf(deleted: number, folded: number): string {
   return [...(deleted > 0 ? ['delete'] : []), ...(folded > 0 ? ['fold'] : [])].join(' and ')
 }
 
+/** A server goes by the rules in force on its store, which a flag would not change. */
+function assertNoRules(options: Call['options']): void {
+  const flag = ruleFlags.find((name) => options[name] !== undefined)
+  if (flag === undefined) return
+  throw new UsageError(
+    `--${flag} is a rule, and a server goes by those that are in force on its store: leave it out, or name the store with --store`,
+  )
+}
+
 /** The rules of the configuration, each replaced by its flag. */
 function rulesFrom(config: Settings['config'], options: Call['options']): Settings['config'] {
-  const flags = [...states, 'ledger'].flatMap((name) => {
+  const flags = ruleFlags.flatMap((name) => {
     const ageMs = options[name]
     return typeof ageMs === 'number' ? [[name, { ageMs }] as const] : []
   })

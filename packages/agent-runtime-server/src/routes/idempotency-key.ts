@@ -15,7 +15,7 @@ export function keyRefused() {
     {
       field: 'header Idempotency-Key',
       allowed:
-        'not given: this route does its work once for each request, so a key would not hold a second one back',
+        'not given: this route does its work once for each request, so a key would not hold a second one back; in a batch each submission has a key of its own',
     },
   ])
 }

@@ -3,7 +3,7 @@ import { lanes, RuntimeError } from '@ku0/agent-runtime-core'
 import { allows } from '../access/caller.ts'
 import { scopes } from '../access/token-options.ts'
 import { problemOf } from '../problem/problem.ts'
-import { answer, type Serving } from '../serving.ts'
+import { answer, nothing, type Serving } from '../serving.ts'
 import { CursorText, LimitText, wholeText, WorkerPath } from '../wire/parameters.ts'
 import { LeaseSchema, TaskSchema, WorkerSchema } from '../wire/records.ts'
 import { Moment } from '../wire/schema.ts'
@@ -184,6 +184,46 @@ export const resumeQueue = endpoint({
 async function paused(serving: Serving, changed: number) {
   return answer(serving, { changed, paused: (await serving.runtime.stats()).paused })
 }
+
+const PrunedSchema = z
+  .object({
+    completed: z.int(),
+    failed: z.int(),
+    canceled: z.int(),
+    folded: z.int().openapi({
+      description: "The entries of clients' ledgers that went into the opening entries of their clients",
+    }),
+    dryRun: z.boolean(),
+  })
+  .openapi('Pruned')
+
+export const prune = endpoint({
+  method: 'post',
+  path: '/prune',
+  id: 'prune',
+  repeat: 'harmless',
+  tag: 'operation',
+  summary: 'Delete the tasks that the rules of the store no longer keep, or count them',
+  description:
+    'The rules are those of `config.retention` that are in force; without any it is refused. Old entries of ledgers are folded, too. It ends when nothing is left to delete, or when the caller leaves. Ask again to go on.',
+  scope: 'admin',
+  bound: 'none',
+  body: z.strictObject({
+    dryRun: z.boolean().openapi({ description: 'True: nothing is deleted or folded, only counted' }),
+  }),
+  answers: {
+    200: { description: 'The numbers of what was deleted and folded, or would be', schema: PrunedSchema },
+  },
+  async run({ serving, request: { signal }, body: { dryRun } }) {
+    try {
+      return answer(serving, await serving.runtime.prune({ dryRun, signal }))
+    } catch (error) {
+      if (!signal.aborted) throw error
+      // Nobody hears it, and it is no fault of the server.
+      return nothing
+    }
+  },
+})
 
 export const showStats = endpoint({
   method: 'get',

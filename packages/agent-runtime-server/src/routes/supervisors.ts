@@ -3,11 +3,13 @@ import type { SupervisedOptions } from '@ku0/agent-runtime'
 import {
   childRestarts,
   lanes,
+  RuntimeError,
   supervisionStrategies,
   supervisorEnds,
   taskStates,
 } from '@ku0/agent-runtime-core'
 import { allowsType, assertType, type Caller, isBound, sees } from '../access/caller.ts'
+import { problemOf } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
 import { CursorText, flagText, LimitText, TaskPath } from '../wire/parameters.ts'
 import { BudgetOptionsSchema } from '../wire/records.ts'
@@ -193,5 +195,8 @@ async function assertChild({ runtime }: Serving, caller: Caller, taskId: string,
   if (caller.types === undefined) return
   const { children } = await runtime.supervisors.which(taskId)
   const found = children.find(({ id }) => id === child)
-  if (found !== undefined) assertType(caller, found.type, 'path.child')
+  // A temporary child that has ended is not listed any more, so nothing says whose it is.
+  if (found === undefined)
+    throw problemOf(new RuntimeError('not_found', `the supervisor ${taskId} has no child ${child}`))
+  assertType(caller, found.type, 'path.child')
 }

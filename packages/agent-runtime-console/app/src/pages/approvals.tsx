@@ -17,6 +17,7 @@ import { Markdown } from '../ui/markdown.tsx'
 import { More } from '../ui/more.tsx'
 import { When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
+import { Problem } from '../ui/problem.tsx'
 
 /** What waits for a verdict. */
 export function ApprovalsPage() {
@@ -83,6 +84,8 @@ export function ApprovalsPage() {
               </ul>
               {chosen !== undefined ? (
                 <Request key={chosen.approvalId} request={chosen} onDone={leave} />
+              ) : request !== undefined && linked.error !== null ? (
+                <Problem error={linked.error} what="the request" onRetry={linked.refetch} />
               ) : request === undefined || linked.data === undefined ? null : (
                 <Empty title="This request is not open">
                   <p>

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useLive } from './live.tsx'
+import { pollMs, useLive } from './live.tsx'
 
 /** A part of a list, and where the next part begins. */
 export interface Part<Row> {
@@ -22,13 +22,13 @@ export function useLivePages<Row>(
   key: readonly unknown[],
   read: (cursor: string | undefined) => Promise<Part<Row>>,
 ): LivePages<Row> {
-  const { isPaused } = useLive()
+  const live = useLive()
   return useInfiniteQuery({
     queryKey: ['live', 'pages', ...key],
     queryFn: ({ pageParam }) => read(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ cursor }) => cursor,
     select: ({ pages }) => pages.flatMap(({ rows }) => rows),
-    refetchInterval: isPaused ? false : 10_000,
+    refetchInterval: pollMs(live),
   })
 }

@@ -26,13 +26,18 @@ export function useLiveQuery<T>(
   read: (signal: AbortSignal) => Promise<T>,
   { isEnabled = true, isSlow = false }: { isEnabled?: boolean; isSlow?: boolean } = {},
 ): UseQueryResult<T> {
-  const { isPaused, isStreaming } = useLive()
+  const live = useLive()
   return useQuery({
     queryKey: [isSlow ? 'slow' : 'live', ...key],
     queryFn: ({ signal }) => read(signal),
     enabled: isEnabled,
-    refetchInterval: isPaused ? false : isStreaming || isSlow ? SLOW_POLL_MS : POLL_MS,
+    refetchInterval: pollMs(live, isSlow),
   })
+}
+
+/** How long a page waits before it asks again. */
+export function pollMs({ isPaused, isStreaming }: Live, isSlow = false): number | false {
+  return isPaused ? false : isStreaming || isSlow ? SLOW_POLL_MS : POLL_MS
 }
 
 /** Reads the stream of all events while the tab is seen, and has queries ask again, once a second at most. */
@@ -49,8 +54,9 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
     let isDirty = false
     const timer = setInterval(() => {
       if (!isDirty) return
-      isDirty = false
-      void queries.invalidateQueries({ queryKey: ['live'] })
+      // What is on its way may be older than the event: it is not cut off, and asked for again in a second.
+      isDirty = queries.isFetching({ queryKey: ['live'] }) > 0
+      void queries.invalidateQueries({ queryKey: ['live'] }, { cancelRefetch: false })
     }, 1_000)
     void follow(leave.signal, setStreaming, () => (isDirty = true))
     return () => {

@@ -16,7 +16,14 @@ export function More({
   if (!hasNextPage) return null
   return (
     <p className="row pad">
-      <button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+      <button
+        type="button"
+        aria-disabled={isFetchingNextPage}
+        onClick={() => {
+          // A button that is disabled would lose the focus.
+          if (!isFetchingNextPage) void fetchNextPage()
+        }}
+      >
         Show more<span className="hidden"> {what}</span>
       </button>
       <span className="faint">{children}</span>
