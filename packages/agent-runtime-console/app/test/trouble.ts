@@ -137,6 +137,9 @@ export function testTrouble(browser: () => Browser): void {
     await page.getByText('Could not get the schedules.').waitFor()
     await page.getByText('The server does not answer.').waitFor()
     expect(await violationsOn(page)).toEqual([])
+    // A page that stands still does not ask again by itself.
+    await page.getByRole('button', { name: 'Live' }).click()
+    await page.getByRole('button', { name: 'Paused' }).waitFor()
     await page.unroute('**/api/v1/schedules')
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('nightly report').first().waitFor()

@@ -273,5 +273,15 @@ describe('divergence (docs/semantics.md 6.4)', () => {
     expect(describeDivergence({ kind: 'missing_step', key: 'b', position: 1, expected: 'b' })).toBe(
       "'b' was recorded as call 1 and is missing: the handler returns",
     )
+    expect(describeDivergence({ ...places, kind: 'history_edited', expected: 'abc', actual: 'abd' })).toBe(
+      'its history in the database was changed: abc was written, abd was found',
+    )
+    const unreadable = { kind: 'value_unreadable', position: 0, expected: 'no codec is named Money' } as const
+    expect(describeDivergence({ ...unreadable, key: '' })).toBe(
+      'its input cannot be read: no codec is named Money',
+    )
+    expect(describeDivergence({ ...unreadable, key: 'b' })).toBe(
+      "the stored value of 'b' cannot be read: no codec is named Money",
+    )
   })
 })
