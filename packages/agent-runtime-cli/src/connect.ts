@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import type { Client } from '@ku0/agent-runtime'
+import type { Client, DeployCheck } from '@ku0/agent-runtime'
 import { RuntimeError } from '@ku0/agent-runtime-core'
 import type { Connection } from './remote.ts'
 import type { Printer } from './screen/printer.ts'
@@ -67,6 +67,16 @@ export async function openOrMake<Opened>(
     if (code === 'not_found') print?.note(`made the new store ${shownUrl(store)}`)
     return opened
   }
+}
+
+/** How new code opens the tasks that it is checked against: the store itself, which is there, or a server that takes workers. */
+export async function whatIsReplayed(
+  settings: Settings,
+): Promise<Pick<DeployCheck, 'store' | 'token' | 'config' | 'thread'>> {
+  const { server, token, store, config } = settings
+  if (server !== undefined) return { store: server, ...(token === undefined ? {} : { token }) }
+  await assertThere(settings)
+  return { store, config, thread: false }
 }
 
 /** The store of a server that was named may be another one than that of the settings. */

@@ -73,7 +73,7 @@ describe('every command', () => {
     }
     const named = { err: expect.stringContaining('no.db') as string }
     expect(found).toEqual(
-      ['replay', 'deploy-check', 'verify', 'doctor'].map((name) => [
+      ['verify', 'doctor'].map((name) => [
         name,
         refused,
         expect.objectContaining(named) as unknown,

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { createRuntime } from '@ku0/agent-runtime'
+import { openStore } from '@ku0/agent-runtime-persistence'
 import { serve } from '@ku0/agent-runtime-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { commands } from '../src/catalogue/catalogue.ts'
@@ -195,7 +196,7 @@ test('every command that takes --server is among them', () => {
   }
   const all = commands.flatMap((entry) => below(entry))
   const missing = all.filter((name) => ![...named].some((it) => `${it} `.startsWith(`${name} `)))
-  // A setting is shown whatever it names; a budget that asks needs tasks of its own; a prune goes by other rules.
+  // A setting is shown whatever it names; a budget that asks needs tasks of its own; a prune goes by other rules; code is checked over a line.
   expect(missing).toEqual(['budgets continue', 'budgets stop', 'prune', 'config'])
 })
 
@@ -223,6 +224,28 @@ test('a prune on a server goes by the rules of its store, and takes no others', 
   expect(await runtime.count()).toBe(3)
   expect((await prune('--yes')).out).toBe('2 tasks deleted: 2 completed, 0 failed, 0 canceled\n')
   expect(await runtime.count()).toBe(1)
+})
+
+test('code is checked against the tasks of a server that takes workers', async () => {
+  const folder = scratchFolder()
+  const store = await openStore('sqlite::memory:', { lines: true })
+  const runtime = await createRuntime({ store, tasks, logger: false })
+  onTestFinished(() => runtime.close())
+  const server = await serve(runtime, { port: 0, remoteWorkers: store })
+  onTestFinished(() => server.close())
+  await runtime.result(await runtime.submit(greet, { name: 'Ada' }, { taskId: 'ada' }))
+  await runtime.submit('wait', null, { taskId: 'waits' })
+  await expect.poll(async () => (await runtime.get('waits'))?.state).toBe('waiting')
+  const on = (...args: string[]) => runIn({ folder }, ...args, '--server', server.url, '--tasks', project)
+  expect(await on('replay', 'ada')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('agreed: greet') as string,
+  })
+  expect(await on('deploy-check')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('fits the 1 unfinished task') as string,
+  })
+  expect(await on('replay', 'nobody')).toMatchObject({ code: 4 })
 })
 
 test('a server that needs a token, or is not there, is said to be so', async () => {

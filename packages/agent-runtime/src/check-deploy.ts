@@ -19,7 +19,7 @@ import type { Runtime } from './api/runtime.ts'
 /** The options of {@link checkDeploy}. */
 export interface DeployCheck extends Pick<
   RuntimeOptions,
-  'store' | 'tasks' | 'config' | 'thread' | 'environment' | 'codecs' | 'payloadCodec'
+  'store' | 'token' | 'tasks' | 'config' | 'thread' | 'environment' | 'codecs' | 'payloadCodec'
 > {
   /** How long each handler may wait for something of its own, in ms of real time; 5 000 by default. */
   readonly timeoutMs?: number | undefined
@@ -67,7 +67,7 @@ export interface DeployProblem {
 
 /**
  * Checks new code against a store before it is deployed: every unfinished task is replayed with its recorded history, with
- * the given definitions, as `runtime.replay` does. No worker is started and nothing is written about what is found; the store is opened as by any process, which
+ * the given definitions, as `runtime.replay` does. The store may be a server that takes remote workers, with a `token` of the scopes `work` and `read`. No worker is started and nothing is written about what is found; the store is opened as by any process, which
  * also ends leases that have expired. The processes that run the tasks may run on. Throws `not_found` for a store that does not exist,
  * which is not made, `store_schema` for one of an older version, which is not migrated, `invalid_argument` for one in memory, and else as `createRuntime` does. Source: `docs/semantics.md 6.4`, `docs/changing-code.md`.
  */
@@ -75,11 +75,13 @@ export async function checkDeploy(check: DeployCheck): Promise<DeployReport> {
   if (!isRecord(check)) throw invalid(`checkDeploy: an object such as { store, tasks }; given ${show(check)}`)
   assertOptions('checkDeploy', check, checkRules)
   const { timeoutMs, maxListed = 100, ...options } = check
-  if (typeof options.store === 'string') assertThere(options.store)
+  const { store } = options
+  const isServer = typeof store === 'string' && /^https?:/i.test(store)
+  if (typeof store === 'string') assertThere(store)
   const runtime = await createRuntime({
     ...options,
-    settings: 'own',
-    existing: true,
+    // A server has settings of its own, and says itself that it is not there.
+    ...(isServer ? {} : { settings: 'own', existing: true }),
     workers: 0,
     telemetry: false,
     logger: false,
@@ -221,6 +223,7 @@ class Tally {
 const elsewhere = ['given', () => true] as const
 const checkRules: Rules<DeployCheck> = {
   store: elsewhere,
+  token: elsewhere,
   tasks: elsewhere,
   config: elsewhere,
   thread: elsewhere,

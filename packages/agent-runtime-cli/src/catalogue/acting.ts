@@ -122,9 +122,10 @@ no room for more, the rest stays as it was, and the same command goes on with it
   {
     name: 'replay',
     about: 'run the code of a task against its recorded history, and say whether they agree',
-    details: 'No step runs and nothing is written, so it may be done with every task at any time.',
+    details:
+      'No step runs and nothing is written, so it may be done with every task at any time. A server has to take remote workers, as agent-runtime serve does; its token needs the scopes work and read.',
     args: [task],
-    options: [timeout, ...onTasks],
+    options: [timeout, ...onTasks, ...onServer],
     examples: [['agent-runtime replay TASK --tasks ./src/tasks.ts', 'does this code still fit the task?']],
     exits: [
       [0, 'they agree'],
@@ -135,8 +136,9 @@ no room for more, the rest stays as it was, and the same command goes on with it
   {
     name: 'deploy-check',
     about: 'check new code against every unfinished task, before it is deployed',
-    details: 'Each unfinished task is replayed with the code of --tasks. The workers may run on meanwhile.',
-    options: [timeout, ...onTasks],
+    details:
+      'Each unfinished task is replayed with the code of --tasks. The workers may run on meanwhile. A server has to take remote workers, as agent-runtime serve does; its token needs the scopes work and read.',
+    options: [timeout, ...onTasks, ...onServer],
     examples: [['agent-runtime deploy-check --tasks ./src/tasks.ts', 'would this code strand a task?']],
     exits: [
       [0, 'the code fits every unfinished task'],

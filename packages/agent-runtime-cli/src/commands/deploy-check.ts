@@ -1,7 +1,7 @@
 import type { DeployReport } from '@ku0/agent-runtime'
 import { describeDivergence } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
-import { assertNoServer, assertThere } from '../connect.ts'
+import { whatIsReplayed } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import type { Line } from '../screen/printer.ts'
 import { many } from '../screen/words.ts'
@@ -10,17 +10,13 @@ import { requireTaskTypes } from '../task-types.ts'
 export const run: Run = async (call) => {
   const { timeout } = call.options as { readonly timeout?: number }
   const settings = await call.settings()
-  assertNoServer(settings)
   const { definitions: tasks, file } = await requireTaskTypes(settings, 'deploy-check')
-  await assertThere(settings)
-  const { store, config } = settings
+  const place = await whatIsReplayed(settings)
   call.print.patience('replays every unfinished task')
   const { checkDeploy } = await import('@ku0/agent-runtime')
   const report = await checkDeploy({
-    store,
-    config,
+    ...place,
     tasks,
-    thread: false,
     ...(timeout === undefined ? {} : { timeoutMs: timeout }),
   })
   call.print.answer(report, () => [

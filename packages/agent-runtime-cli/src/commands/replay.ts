@@ -1,7 +1,7 @@
 import type { ReplayReport } from '@ku0/agent-runtime'
 import { describeDivergence } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
-import { assertNoServer, assertThere } from '../connect.ts'
+import { whatIsReplayed } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import type { Line } from '../screen/printer.ts'
 import { many } from '../screen/words.ts'
@@ -15,18 +15,14 @@ export const run: Run = async (call) => {
   } = call
   const { timeout } = call.options as { readonly timeout?: number }
   const settings = await call.settings()
-  assertNoServer(settings)
   const { definitions: tasks } = await requireTaskTypes(settings, 'replay')
-  await assertThere(settings)
-  const { store, config } = settings
+  const place = await whatIsReplayed(settings)
   const { createRuntime } = await import('@ku0/agent-runtime')
   await using runtime = await createRuntime({
-    store,
-    config,
-    existing: true,
+    ...place,
+    ...(settings.server === undefined ? { existing: true } : {}),
     tasks,
     workers: 0,
-    thread: false,
     telemetry: false,
     logger: false,
   })
