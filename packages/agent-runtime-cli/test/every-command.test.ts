@@ -73,11 +73,7 @@ describe('every command', () => {
     }
     const named = { err: expect.stringContaining('no.db') as string }
     expect(found).toEqual(
-      ['verify', 'doctor'].map((name) => [
-        name,
-        refused,
-        expect.objectContaining(named) as unknown,
-      ]),
+      ['verify', 'doctor'].map((name) => [name, refused, expect.objectContaining(named) as unknown]),
     )
   })
 

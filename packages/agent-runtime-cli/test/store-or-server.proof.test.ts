@@ -5,6 +5,7 @@ import { serve } from '@ku0/agent-runtime-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { commands } from '../src/catalogue/catalogue.ts'
 import type { CommandEntry } from '../src/catalogue/entry.ts'
+import { cliExitCodes } from '../src/exit-codes.ts'
 import { gold, greet, others, review } from './project/tasks.ts'
 import { runIn, scratchFolder } from './stores-and-shells.ts'
 
@@ -197,7 +198,7 @@ test('every command that takes --server is among them', () => {
   const all = commands.flatMap((entry) => below(entry))
   const missing = all.filter((name) => ![...named].some((it) => `${it} `.startsWith(`${name} `)))
   // A setting is shown whatever it names; a budget that asks needs tasks of its own; a prune goes by other rules; code is checked over a line.
-  expect(missing).toEqual(['budgets continue', 'budgets stop', 'prune', 'config'])
+  expect(missing).toEqual(['replay', 'deploy-check', 'budgets continue', 'budgets stop', 'prune', 'config'])
 })
 
 test('a prune on a server goes by the rules of its store, and takes no others', async () => {
@@ -235,7 +236,7 @@ test('code is checked against the tasks of a server that takes workers', async (
   onTestFinished(() => server.close())
   await runtime.result(await runtime.submit(greet, { name: 'Ada' }, { taskId: 'ada' }))
   await runtime.submit('wait', null, { taskId: 'waits' })
-  await expect.poll(async () => (await runtime.get('waits'))?.state).toBe('waiting')
+  for await (const { type } of runtime.events('waits')) if (type === 'task.waiting') break
   const on = (...args: string[]) => runIn({ folder }, ...args, '--server', server.url, '--tasks', project)
   expect(await on('replay', 'ada')).toMatchObject({
     code: 0,
@@ -245,7 +246,7 @@ test('code is checked against the tasks of a server that takes workers', async (
     code: 0,
     out: expect.stringContaining('fits the 1 unfinished task') as string,
   })
-  expect(await on('replay', 'nobody')).toMatchObject({ code: 4 })
+  expect(await on('replay', 'nobody')).toMatchObject({ code: cliExitCodes.missing })
 })
 
 test('a server that needs a token, or is not there, is said to be so', async () => {
