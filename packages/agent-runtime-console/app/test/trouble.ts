@@ -140,8 +140,10 @@ export function testTrouble(browser: () => Browser): void {
     // A page that stands still does not ask again by itself.
     await page.getByRole('button', { name: 'Live' }).click()
     await page.getByRole('button', { name: 'Paused' }).waitFor()
+    const again = page.getByRole('button', { name: 'Try again' })
+    await again.waitFor()
     await page.unroute('**/api/v1/schedules')
-    await page.getByRole('button', { name: 'Try again' }).click()
+    await again.click()
     await page.getByText('nightly report').first().waitFor()
 
     await page.route('**/api/v1/queue', (route) =>

@@ -55,7 +55,8 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
     const timer = setInterval(() => {
       if (!isDirty) return
       // What is on its way may be older than the event: it is not cut off, and asked for again in a second.
-      isDirty = queries.isFetching({ queryKey: ['live'] }) > 0
+      const isOlder = ({ state }: { readonly state: { readonly data: unknown } }) => state.data !== undefined
+      isDirty = queries.isFetching({ queryKey: ['live'], predicate: isOlder }) > 0
       void queries.invalidateQueries({ queryKey: ['live'] }, { cancelRefetch: false })
     }, 1_000)
     void follow(leave.signal, setStreaming, () => (isDirty = true))
