@@ -69,14 +69,14 @@ export async function openOrMake<Opened>(
   }
 }
 
-/** How new code opens the tasks that it is checked against: the store itself, which is there, or a server that takes workers. */
-export async function whatIsReplayed(
+/** The tasks that new code is checked against: those of the store itself, which is there, or of a server that takes workers. */
+export async function placeOfReplay(
   settings: Settings,
 ): Promise<Pick<DeployCheck, 'store' | 'token' | 'config' | 'thread'>> {
   const { server, token, store, config } = settings
-  if (server !== undefined) return { store: server, ...(token === undefined ? {} : { token }) }
-  await assertThere(settings)
-  return { store, config, thread: false }
+  if (server === undefined) await assertThere(settings)
+  const access = server === undefined || token === undefined ? {} : { token }
+  return { store: server ?? store, config, thread: false, ...access }
 }
 
 /** The store of a server that was named may be another one than that of the settings. */

@@ -75,13 +75,11 @@ export async function checkDeploy(check: DeployCheck): Promise<DeployReport> {
   if (!isRecord(check)) throw invalid(`checkDeploy: an object such as { store, tasks }; given ${show(check)}`)
   assertOptions('checkDeploy', check, checkRules)
   const { timeoutMs, maxListed = 100, ...options } = check
-  const { store } = options
-  const isServer = typeof store === 'string' && /^https?:/i.test(store)
-  if (typeof store === 'string') assertThere(store)
+  if (typeof options.store === 'string') assertThere(options.store)
   const runtime = await createRuntime({
     ...options,
-    // A server has settings of its own, and says itself that it is not there.
-    ...(isServer ? {} : { settings: 'own', existing: true }),
+    settings: 'own',
+    existing: true,
     workers: 0,
     telemetry: false,
     logger: false,

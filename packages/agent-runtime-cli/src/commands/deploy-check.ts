@@ -1,7 +1,7 @@
 import type { DeployReport } from '@ku0/agent-runtime'
 import { describeDivergence } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
-import { whatIsReplayed } from '../connect.ts'
+import { placeOfReplay } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import type { Line } from '../screen/printer.ts'
 import { many } from '../screen/words.ts'
@@ -11,7 +11,7 @@ export const run: Run = async (call) => {
   const { timeout } = call.options as { readonly timeout?: number }
   const settings = await call.settings()
   const { definitions: tasks, file } = await requireTaskTypes(settings, 'deploy-check')
-  const place = await whatIsReplayed(settings)
+  const place = await placeOfReplay(settings)
   call.print.patience('replays every unfinished task')
   const { checkDeploy } = await import('@ku0/agent-runtime')
   const report = await checkDeploy({

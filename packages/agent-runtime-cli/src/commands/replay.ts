@@ -1,7 +1,7 @@
 import type { ReplayReport } from '@ku0/agent-runtime'
 import { describeDivergence } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
-import { whatIsReplayed } from '../connect.ts'
+import { placeOfReplay } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import type { Line } from '../screen/printer.ts'
 import { many } from '../screen/words.ts'
@@ -16,11 +16,11 @@ export const run: Run = async (call) => {
   const { timeout } = call.options as { readonly timeout?: number }
   const settings = await call.settings()
   const { definitions: tasks } = await requireTaskTypes(settings, 'replay')
-  const place = await whatIsReplayed(settings)
+  const place = await placeOfReplay(settings)
   const { createRuntime } = await import('@ku0/agent-runtime')
   await using runtime = await createRuntime({
     ...place,
-    ...(settings.server === undefined ? { existing: true } : {}),
+    existing: true,
     tasks,
     workers: 0,
     telemetry: false,
