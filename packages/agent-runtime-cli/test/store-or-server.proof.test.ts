@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { createRuntime } from '@ku0/agent-runtime'
 import { openStore } from '@ku0/agent-runtime-persistence'
-import { serve } from '@ku0/agent-runtime-server'
+import { hashToken, serve } from '@ku0/agent-runtime-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { commands } from '../src/catalogue/catalogue.ts'
 import type { CommandEntry } from '../src/catalogue/entry.ts'
@@ -232,12 +232,18 @@ test('code is checked against the tasks of a server that takes workers', async (
   const store = await openStore('sqlite::memory:', { lines: true })
   const runtime = await createRuntime({ store, tasks, logger: false })
   onTestFinished(() => runtime.close())
-  const server = await serve(runtime, { port: 0, remoteWorkers: store })
+  const tokens = [
+    { name: 'checks', hash: hashToken('secret'), scopes: ['work', 'read'] },
+    { name: 'looks', hash: hashToken('other'), scopes: ['read'] },
+  ] as const
+  const server = await serve(runtime, { port: 0, remoteWorkers: store, tokens })
   onTestFinished(() => server.close())
   await runtime.result(await runtime.submit(greet, { name: 'Ada' }, { taskId: 'ada' }))
   await runtime.submit('wait', null, { taskId: 'waits' })
   for await (const { type } of runtime.events('waits')) if (type === 'task.waiting') break
-  const on = (...args: string[]) => runIn({ folder }, ...args, '--server', server.url, '--tasks', project)
+  const variables = { AGENT_RUNTIME_TOKEN: 'secret' }
+  const on = (...args: string[]) =>
+    runIn({ folder, variables }, ...args, '--server', server.url, '--tasks', project)
   expect(await on('replay', 'ada')).toMatchObject({
     code: 0,
     out: expect.stringContaining('agreed: greet') as string,
@@ -247,13 +253,16 @@ test('code is checked against the tasks of a server that takes workers', async (
     out: expect.stringContaining('fits the 1 unfinished task') as string,
   })
   expect(await on('replay', 'nobody')).toMatchObject({ code: cliExitCodes.missing })
+  expect(await on('deploy-check', '--token', 'other')).toMatchObject({
+    code: cliExitCodes.denied,
+    err: expect.stringContaining('work') as string,
+  })
 })
 
 test('a server that needs a token, or is not there, is said to be so', async () => {
   const folder = scratchFolder()
   const runtime = await createRuntime({ store: `sqlite::memory:`, tasks, logger: false })
   onTestFinished(() => runtime.close())
-  const { hashToken } = await import('@ku0/agent-runtime-server')
   const server = await serve(runtime, {
     port: 0,
     tokens: [{ name: 'x', hash: hashToken('secret'), scopes: ['read'] }],
