@@ -48,6 +48,8 @@ export interface ChildOptions {
   readonly dies?: Place
   /** It dies just before it runs the nth statement since it was told something for the second time; 0: it counts them. */
   readonly diesBefore?: number
+  /** What it finds in its environment, besides. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** A store in a real process, which can be stopped and killed like any other. Gone when the running test has ended. */
@@ -64,6 +66,7 @@ export class ChildStore {
       [join(import.meta.dirname, '../fixtures/child-store.ts'), JSON.stringify(options)],
       {
         stdio: ['pipe', 'pipe', 'pipe'],
+        env: { ...process.env, ...options.env },
       },
     )
     // When its output has been read to the end, too.
