@@ -9,3 +9,6 @@ const anything = {
 export function brief(run: () => Promise<string> | string) {
   return defineTask({ type: 'brief', input: anything }, run)
 }
+
+/** Room for all tasks of a crowd at once; the same for all its runtimes, as settings of the store are. */
+export const roomy = { queueDepthLimit: 1_000_000, batchBackpressureThreshold: 1_000_000 } as const

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createRuntime } from '@ku0/agent-runtime'
-import { brief } from './brief.ts'
+import { brief, roomy } from './brief.ts'
 
 /** What came of the tasks of a crowd. */
 export interface Crowd {
@@ -43,6 +43,7 @@ export async function crowd(store: string, processes: number, each: number, runt
       store,
       tasks: [brief(() => '')],
       workers: { count: 0, capacity: 1 },
+      config: roomy,
       logger: false,
     })
     const began = performance.now()

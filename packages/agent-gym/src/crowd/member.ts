@@ -2,7 +2,7 @@
 // another ends.
 import { setTimeout as pass } from 'node:timers/promises'
 import { createRuntime } from '@ku0/agent-runtime'
-import { brief } from './brief.ts'
+import { brief, roomy } from './brief.ts'
 
 const [store = '', runtimes = '1'] = process.argv.slice(2)
 const ran = Array.from({ length: Number(runtimes) }, () => 0)
@@ -17,6 +17,7 @@ for (const place of ran.keys()) {
     store,
     tasks: [task],
     workers: { count: 1, capacity: 2 },
+    config: roomy,
     logger: false,
   })
 }
