@@ -15,6 +15,8 @@ export class Due {
   private presentAt = 0
   /** When it is said again that a schedule is due. */
   private sayDueAt = 0
+  /** When the last flush was sent that followed no other. */
+  private firstSentAt = 0
   private readonly config: ExecutionConfig
   private readonly db: Database
   private readonly cache: Cache
@@ -48,7 +50,12 @@ export class Due {
 
   /** Whether something is due that must not wait for a few commits, as ticks may. */
   isUrgent(mono: number): boolean {
-    return mono >= Math.min(this.tickAt + mostTickLateMs, this.nextButTick(mono))
+    return mono >= Math.min(Math.max(this.tickAt, this.firstSentAt) + mostTickLateMs, this.nextButTick(mono))
+  }
+
+  /** A flush was sent that followed no other. A tick may have come due while it waited for its turn, and is not late for that. */
+  firstSent(mono: number): void {
+    this.firstSentAt = mono
   }
 
   /** Whether a tick is due; the next one follows from here. */

@@ -308,6 +308,7 @@ export class Engine {
       this.hasLineCalls()
     const looks = this.looksInVain && this.calls.length === 0 && !waits && !isDue
     const end = yield* this.attempt({ renewing, showing, waits, looks }, mono)
+    if (end === 'sent') due.firstSent(this.mono())
     // What was refused took the renewal of its flush with it, which is due still.
     if (end !== 'committed') return
     if (showing) due.presenceShown(mono)

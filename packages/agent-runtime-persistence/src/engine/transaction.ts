@@ -1,3 +1,4 @@
+import type { Write } from '@ku0/agent-runtime-core'
 import { openWorkingSet, type Surroundings } from '@ku0/agent-runtime-core/transition'
 import type { Cache } from './cache.ts'
 import type { Database, Sent } from './database.ts'
@@ -46,7 +47,7 @@ export type TransactionEnd =
 export function* transact(it: TransactionParts, work: TransactionWork): Steps<TransactionEnd> {
   const { db } = it
   if (work.looks && (yield* got(db.beginReading()))) return yield* look(it, work)
-  const isAwaited = work.operations.some((operation) => !('leaseId' in operation))
+  const isAwaited = work.operations.some(isCallersOwn)
   if (!(yield* got(db.begin(isAwaited)))) return { as: 'busy' }
   try {
     const foreign = yield* catchUp(it)
@@ -69,6 +70,11 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
     if (db.isPassing(error)) return { as: 'busy' }
     return { as: 'failed', error }
   }
+}
+
+/** Whether somebody waits for the answer who is no handler, or for the end of a process that gives its tasks back. */
+function isCallersOwn(operation: Write): boolean {
+  return !('leaseId' in operation) || (operation.kind === 'release' && operation.reason === 'drained')
 }
 
 /** What others wrote is taken in, as of one moment. What there is to do is decided, and comes to nothing: it is decided again under the lock. */

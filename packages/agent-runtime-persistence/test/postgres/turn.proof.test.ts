@@ -1,4 +1,4 @@
-import type { ExecutionStore } from '@ku0/agent-runtime-core'
+import type { Claim, ExecutionStore } from '@ku0/agent-runtime-core'
 import { VirtualClock } from '@ku0/agent-runtime-core/testing'
 import type { Client } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
@@ -9,7 +9,7 @@ import { Turn } from '../../src/postgres/turn.ts'
 import { parsePostgresUrl } from '../../src/postgres/url.ts'
 import { systemEnvironment } from '../../src/system.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
-import { turnKey, turns } from '../helpers/turns.ts'
+import { locksOfTurn, turnKey, turns } from '../helpers/turns.ts'
 
 const config = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000 }
 
@@ -153,6 +153,35 @@ test('a holder of the turn that stands still is passed by before calls are refus
   await submitMany(two, 'two', 10)
   expect(await turns(client)).toHaveLength(1)
   expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 23, faultCount: 0 })
+})
+
+test('a process that ends asks in a hurry for the turn in which it gives its tasks back, and not for one in which a handler settles', async () => {
+  const { one, two, client } = await competing()
+  const claims: Claim[] = []
+  two.listen({ claimed: (some) => void claims.push(...some) })
+  await two.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 2, types: ['*'] }] })
+  two.demand('w', 2)
+  await expect.poll(() => claims).toHaveLength(2)
+  const [settled, released] = claims.map(({ leaseId }) => leaseId) as [string, string]
+  /** The locks of the turn while somebody else has it and this is written. */
+  const meanwhile = async (write: () => Promise<unknown>, locks: readonly string[]) => {
+    await submit(one, String(locks))
+    await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
+    await client.query(`SELECT pg_advisory_lock(${turnKey}, 0)`)
+    const written = write()
+    await expect.poll(() => locksOfTurn(client), { interval: 5 }).toEqual(locks)
+    await client.query(`SELECT pg_advisory_unlock(${turnKey}, 0)`)
+    await written
+  }
+  const settlement = { as: 'completed', output: 'null' } as const
+  await meanwhile(
+    () => two.write({ kind: 'settle', leaseId: settled, settlement }),
+    ['turn', 'turn is waited for'],
+  )
+  await meanwhile(
+    () => two.write({ kind: 'release', leaseId: released, reason: 'drained' }),
+    ['hurry', 'turn', 'turn is waited for'],
+  )
 })
 
 test('the turn protects nothing: where others move the head meanwhile, what was decided in it is decided again', async () => {
