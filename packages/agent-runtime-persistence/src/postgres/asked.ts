@@ -32,6 +32,8 @@ interface Asked {
 export class Asking implements Queries {
   private readonly known = new Map<string, Map<string, Found>>()
   private wanted = new Map<string, Asked>()
+  /** Whether answers came ahead of the reading that needs them, in the transaction that it runs in. */
+  private isAhead = false
 
   prepare<Given extends unknown[] = unknown[], Row = unknown>(sql: string): Query<Given, Row> {
     return new AskedQuery<Given, Row>(this, translated(sql))
@@ -63,9 +65,37 @@ export class Asking implements Queries {
     return found
   }
 
+  /** The first questions of a reading, as statements that cross with others; their answers are known to readings of the same transaction, until {@link forget}. */
+  first(read: () => unknown): {
+    readonly statements: readonly Statement[]
+    take(found: readonly Found[]): void
+  } {
+    this.forget()
+    this.wanted = new Map()
+    try {
+      read()
+    } catch (error) {
+      if (error !== MISSING) throw error
+    }
+    const asked = this.groups()
+    return {
+      statements: asked.map(statementOf),
+      take: (found) => {
+        this.isAhead = true
+        for (const [at, group] of asked.entries()) tell(group, found[at] as Found)
+      },
+    }
+  }
+
+  /** Answers that came ahead hold no more. */
+  forget(): void {
+    this.isAhead = false
+    this.known.clear()
+  }
+
   /** Runs a reading with answers of one session, whose state must not change meanwhile. One at a time. */
   async answer<T>(session: Session, read: () => T): Promise<T> {
-    this.known.clear()
+    if (!this.isAhead) this.known.clear()
     for (;;) {
       this.wanted = new Map()
       try {
@@ -89,6 +119,13 @@ export class Asking implements Queries {
   }
 
   private async ask(session: Session): Promise<void> {
+    const asked = this.groups()
+    const answers = await session.batch(asked.map(statementOf))
+    for (const [at, group] of asked.entries()) tell(group, answers[at] as Found)
+  }
+
+  /** All that is wanted, each statement once. */
+  private groups(): readonly (readonly Asked[])[] {
     const groups = new Map<string, Asked[]>()
     for (const it of this.wanted.values()) {
       const name = `${it.types.join()} ${it.sql}`
@@ -96,9 +133,7 @@ export class Asking implements Queries {
       if (group === undefined) groups.set(name, [it])
       else group.push(it)
     }
-    const asked = [...groups.values()]
-    const answers = await session.batch(asked.map(statementOf))
-    for (const [at, group] of asked.entries()) tell(group, answers[at] as Found)
+    return [...groups.values()]
   }
 }
 

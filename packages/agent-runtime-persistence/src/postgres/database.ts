@@ -7,6 +7,7 @@ import {
   type ReadKind,
   type Reads,
   type StoredEvent,
+  StoreError,
   type StoreInfo,
 } from '@ku0/agent-runtime-core'
 import type { Duties, Instant, Loaded, Wanted, WorkingSet } from '@ku0/agent-runtime-core/transition'
@@ -125,6 +126,8 @@ export class PostgresDatabase implements Database {
   private touched: ReadonlySet<number> | undefined
   /** The connection is a new one, perhaps to another server: what was read before is read again. */
   private isReconnected = false
+  /** Whether it is asked ahead what is kept of all processes. */
+  private asksAhead = true
   private readonly due = new DueTimes()
   private readonly competition = new Competition()
   private readonly turn: Turn
@@ -151,6 +154,7 @@ export class PostgresDatabase implements Database {
           clock.tell(serverMs)
           return clock.now().at
         },
+        isVirtual,
         lines,
         acceptLoss,
         existing,
@@ -277,17 +281,25 @@ export class PostgresDatabase implements Database {
   }
 
   /**
-   * One question, when another process was heard of or was not for a while. Where the database cannot be reached, the next transaction waits
+   * One question, when another process was heard of or was not for a while; none where it said what it has committed. Where the database cannot be reached, the next transaction waits
    * for it.
    */
   async look(mono: number): Promise<boolean> {
     try {
       if (this.link.isLost) return true
-      if (!this.presence.takeHint() && mono < this.lookAt) return false
-      this.lookAt = mono + this.presence.lookMs
+      const { presence } = this
+      const [isHinted, isTold] = [presence.takeHint(), presence.takeTold() > this.last.version]
+      if (!isHinted && !isTold && mono < this.lookAt) return false
+      const question = presence.question(mono, this.now().at)
+      if (!isHinted && question.length === 0 && mono < this.lookAt) {
+        // The transaction that follows sees it.
+        this.heardOfOthers()
+        return true
+      }
+      this.lookAt = mono + presence.lookMs
       const [head, others] = await this.session.batch([
         { text: this.connections.qualified(lookText), values: [] },
-        ...this.presence.question(mono, this.now().at),
+        ...question,
       ])
       const [version, at, ...times] = head?.rows[0] ?? []
       this.clock.tell(at as number)
@@ -326,12 +338,13 @@ export class PostgresDatabase implements Database {
     this.open = 'locked'
     try {
       const turn = asks ? this.turn.ask(this.session, isAwaited) : undefined
+      const kept = this.keptAhead()
       const answer = this.session.batch([
         ...this.connections.beginning,
         { text: lockHeadText, values: [] },
         { text: clockAndTimesText, values: [] },
         { text: touchedText, values: [parameter(this.last.number)] },
-        ...(this.isReconnected ? [this.seenQuestion()] : []),
+        ...(this.isReconnected ? [this.seenQuestion()] : kept.statements),
       ])
       // Both are on their way: where the first fails, so does the second.
       answer.catch(() => undefined)
@@ -340,19 +353,44 @@ export class PostgresDatabase implements Database {
       if (asks) this.turn.begins(this.session, this.others)
       const about = found.slice(this.connections.beginning.length)
       this.begun(about)
-      await this.assertNothingLost(about[3])
+      await this.assertNothingLost(this.isReconnected ? about[3] : undefined)
+      if (!this.isReconnected) kept.take(about.slice(3))
       this.isReconnected = false
       return true
     } catch (error) {
-      this.link.failed(error)
-      await this.rollback()
-      if (!isPassing(error)) throw error
-      return false
+      return this.notBegun(error)
     }
+  }
+
+  /** Returns false where it may be tried again. */
+  private async notBegun(error: unknown): Promise<false> {
+    const { asksAhead } = this
+    this.link.failed(error)
+    await this.rollback()
+    if (isPassing(error)) return false
+    // Perhaps a later program has changed the tables: what it says of that is read without them.
+    this.asksAhead = false
+    if (!asksAhead || error instanceof StoreError) throw error
+    return false
+  }
+
+  /** What is kept of all processes is nearly always read again after a commit of others, so it is asked for with what tells of one. */
+  private keptAhead() {
+    const { asking } = this.questions
+    if (this.isReconnected || !this.asksAhead) return asking.first(() => undefined)
+    const { shares } = this.config
+    const wanted = {
+      since: this.last.number,
+      shares: shares !== undefined,
+      dominant: shares?.dominant !== undefined,
+      held: new Map(),
+    }
+    return asking.first(() => this.questions.kept(wanted, new Set()))
   }
 
   /** Nothing is left of the transaction before. */
   private beginAnew(): void {
+    this.questions.asking.forget()
     this.next = undefined
     this.writes = []
     this.touched = undefined
@@ -382,6 +420,7 @@ export class PostgresDatabase implements Database {
     this.turn.end(this.session)
     this.open = 'reading'
     const settings = this.connections.beginning.slice(1)
+    const kept = this.keptAhead()
     try {
       const found = await this.session.batch([
         statement('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'),
@@ -389,14 +428,14 @@ export class PostgresDatabase implements Database {
         { text: headText, values: [] },
         { text: clockAndTimesText, values: [] },
         { text: touchedText, values: [parameter(this.last.number)] },
+        ...kept.statements,
       ])
-      this.begun(found.slice(settings.length + 1))
+      const about = found.slice(settings.length + 1)
+      this.begun(about)
+      kept.take(about.slice(3))
       if (lostOf(this.head, this.last, undefined) === undefined) return true
     } catch (error) {
-      this.link.failed(error)
-      await this.rollback()
-      if (!isPassing(error)) throw error
-      return false
+      return this.notBegun(error)
     }
     await this.rollback()
     return false
@@ -464,9 +503,11 @@ export class PostgresDatabase implements Database {
     return this.ask(() => this.questions.clientsRemoved())
   }
 
-  keep(wanted: KeptWanted): Promise<Kept> {
+  async keep(wanted: KeptWanted): Promise<Kept> {
     const touched = wanted.since === undefined ? undefined : this.touched
-    return this.ask(() => this.questions.kept(wanted, touched))
+    const kept = await this.ask(() => this.questions.kept(wanted, touched))
+    this.questions.asking.forget()
+    return kept
   }
 
   duties(wanted: DutiesWanted): Duties | Promise<Duties> {
@@ -540,7 +581,7 @@ export class PostgresDatabase implements Database {
     // Renewals are seen when others look by themselves.
     const isNews = number > this.head.number || untold === version
     if (isNews && this.others > 0 && this.presence.notifies)
-      this.add(this.presence.notifyText, [String(this.process)])
+      this.add(this.presence.notifyText, [`${this.process} ${version}`])
   }
 
   async commit(isLast: boolean): Promise<void> {

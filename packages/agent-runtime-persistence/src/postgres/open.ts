@@ -60,6 +60,8 @@ export interface Opening {
   /** The settings of the store that this process states. */
   readonly states: string | undefined
   readonly at: (serverMs: number) => number
+  /** Whether those dates stand still while this process waits. */
+  readonly isVirtual: boolean
   /** Connects to the server once more, so that nobody waits for that while this process holds the locks. */
   readonly meet: () => Promise<void>
   /** Runs before anybody else sees the row of this process. */
@@ -168,7 +170,7 @@ async function join(
   on: Session,
   { connections, opening, serverVersion }: Entering,
 ): Promise<Opened | undefined> {
-  const { lines, states, at, show } = opening
+  const { lines, states, at, show, isVirtual } = opening
   const begins = beginning(connections)
   const texts = [headText, storeIdText, timeText, lossText, configurationsText, nextProcessText]
   const found = await on.batch([...begins, ...texts.map(question)])
@@ -179,7 +181,8 @@ async function join(
   const rows = configurationRows(configurations?.rows ?? [])
   const verdict = states === undefined ? undefined : decideConfiguration(rows, states)
   if (verdict?.isNew === true) return undefined
-  const now = at(told?.rows[0]?.[0] as number)
+  const toldAt = told?.rows[0]?.[0] as number
+  const now = at(toldAt)
   const process = next?.rows[0]?.[0] as number
   const configuration = verdict?.id
   await show(process)
@@ -187,7 +190,7 @@ async function join(
     limitedWait,
     question(lockHeadText),
     statement(standsText, [configuration ?? null]),
-    ...entry(opening, { process, now, configuration }),
+    ...entry(opening, { process, now, configuration, toldAt: isVirtual ? undefined : toldAt }),
   ])
   const [, version, commit, hash, untold] = (ended[0]?.rows[0] ?? []) as unknown as HeadRow
   return {
@@ -244,28 +247,39 @@ async function enterWhole(on: Session, { connections, opening, serverVersion }: 
   }
 }
 
+interface Entry {
+  readonly process: number
+  readonly now: number
+  readonly configuration: number | undefined
+  /** What time it was on the server when that was `now`: the wait for a lock since then counts, or the process would look silent as soon as it is there. */
+  readonly toldAt?: number | undefined
+}
+
 /** The row of this process, and one for all processes on lines, whichever process of the store their lines lead to; and the commit. */
-function entry(
-  { identity, lines }: Opening,
-  { process, now, configuration }: { process: number; now: number; configuration: number | undefined },
-): readonly Statement[] {
+function entry({ identity, lines }: Opening, it: Entry): readonly Statement[] {
+  const { process, now, configuration, toldAt } = it
   const { processId, host, bootId, pid } = identity
   return [
     statement(
-      'INSERT INTO process VALUES ($1::bigint, $2::text, $3::text, $4::text, $5::bigint, $6::bigint, $6::bigint, NULL, $7::bigint)',
-      [process, processId, host, bootId, pid, now, configuration ?? null],
+      `INSERT INTO process SELECT $1::bigint, $2::text, $3::text, $4::text, $5::bigint, at, at, NULL, $6::bigint FROM ${entryAt('$7', '$8')}`,
+      [process, processId, host, bootId, pid, configuration ?? null, now, toldAt ?? null],
     ),
     ...(lines
       ? [
           {
-            text: `INSERT INTO process SELECT coalesce(max(id), 0) + 1, '${REMOTE}', '${REMOTE}', '', 0, $1::bigint, $1::bigint FROM process
+            text: `INSERT INTO process SELECT coalesce((SELECT max(id) FROM process), 0) + 1, '${REMOTE}', '${REMOTE}', '', 0, at, at FROM ${entryAt('$1', '$2')}
              ON CONFLICT (process_id) DO UPDATE SET ended_at = NULL, last_seen_at = excluded.last_seen_at RETURNING id`,
-            values: [parameter(now)],
+            values: [parameter(now), parameter(toldAt ?? null)],
           },
         ]
       : []),
     statement('COMMIT'),
   ]
+}
+
+/** Where nothing was told, nothing was waited for. */
+function entryAt(now: string, toldAt: string): string {
+  return `(SELECT ${now}::bigint + floor(greatest(0, extract(epoch FROM clock_timestamp()) * 1000 - ${toldAt}::double precision))::bigint AS at) AS entry`
 }
 
 function remoteOf(entered: readonly Found[], lines: boolean): number | undefined {

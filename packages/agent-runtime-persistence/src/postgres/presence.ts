@@ -2,6 +2,7 @@ import type { Timers } from '@ku0/agent-runtime-core'
 import { REMOTE } from '../process-identity.ts'
 import type { Found, Statement } from './batch.ts'
 import type { Connections } from './connections.ts'
+import { isLost } from './errors.ts'
 import { parameter } from './parameters.ts'
 import type { Session } from './session.ts'
 import { statement } from './write.ts'
@@ -32,9 +33,15 @@ export class Presence {
   /** A connection that waits for {@link show}. */
   private ahead: Session | undefined
   private isClosed = false
+  /** The row of this process did not come about. */
+  private isHidden = false
+  /** It takes its lock again, on a new connection. */
+  private again: Promise<void> | undefined
   private careAt = 0
   /** Another process was heard of since the last look. */
   private isHinted = false
+  /** The latest version of the store that another process said it had committed, since the last look; 0 if none did. */
+  private toldVersion = 0
   /** The connection that holds this process's own lock was lost since the last look. */
   private isUnsure = false
   /** Before this, a lock that is free proves nothing. */
@@ -67,11 +74,18 @@ export class Presence {
     return careMs * Math.max(1, this.others / fewOthers)
   }
 
-  /** Whether another process was heard of. */
+  /** Whether another process was heard of, besides by what {@link takeTold} tells. */
   takeHint(): boolean {
     const { isHinted } = this
     this.isHinted = false
     return isHinted
+  }
+
+  /** The version of the store that another process said it had committed; 0 if none did. */
+  takeTold(): number {
+    const { toldVersion } = this
+    this.toldVersion = 0
+    return toldVersion
   }
 
   /** Whether others can see that this process lives. */
@@ -89,31 +103,31 @@ export class Presence {
 
   /** Connects ahead of {@link show}. */
   async meet(): Promise<void> {
-    if (this.notifies) this.ahead = await this.connections.open('listen')
+    if (this.notifies) this.ahead = await this.connect()
   }
 
   /** Takes this process's lock, and listens. It does so before others see the row of the process: one without a lock is taken for dead. */
   async show(process: number): Promise<void> {
     this.process = process
-    if (!this.notifies) return
-    const session = this.ahead ?? (await this.connections.open('listen'))
+    this.isHidden = false
+    if (this.notifies) await this.takeLock(process)
+  }
+
+  private async takeLock(process: number): Promise<void> {
+    const { ahead } = this
     this.ahead = undefined
-    const own = String(process)
-    session.client.on('notification', ({ payload }) => {
-      if (payload === own) return
-      // Who is alone counts a process that has come at once, so that it tells that of its commits. With many, each that comes would make all others count.
-      if (this.others === 0) this.careAt = 0
-      else if (payload === hasCome) return
-      this.hint()
-    })
-    session.client.on('end', () => {
-      if (this.session !== session || this.isClosed) return
-      this.session = undefined
-      // Perhaps the server was restarted: then the others have lost their locks, too.
-      this.isUnsure = true
-      this.hint()
-      void this.showAgain()
-    })
+    if (ahead !== undefined)
+      try {
+        await this.lockOn(ahead, process)
+        return
+      } catch (error) {
+        // The server may have ended it since.
+        if (!isLost(error)) throw error
+      }
+    await this.lockOn(await this.connect(), process)
+  }
+
+  private async lockOn(session: Session, process: number): Promise<void> {
     try {
       await session.batch([
         statement(`SELECT pg_advisory_lock(${keyOf(this.connections.place.schema)}, $1::integer)`, [process]),
@@ -127,22 +141,54 @@ export class Presence {
     this.session = session
   }
 
+  private async connect(): Promise<Session> {
+    const session = await this.connections.open('listen')
+    session.client.on('notification', ({ payload = '' }) => {
+      const [writer, version] = payload.split(' ')
+      if (writer === String(this.process)) return
+      // Who is alone counts a process that has come at once, so that it tells that of its commits. With many, each that comes would make all others count.
+      if (this.others === 0) this.careAt = 0
+      else if (payload === hasCome) return
+      const told = Number(version)
+      if (told > 0) this.toldVersion = Math.max(this.toldVersion, told)
+      else this.isHinted = true
+      this.it.onHint()
+    })
+    session.client.on('end', () => {
+      if (this.session !== session || this.isClosed) return
+      this.session = undefined
+      // Perhaps the server was restarted: then the others have lost their locks, too.
+      this.isUnsure = true
+      this.hint()
+      this.again = this.showAgain()
+    })
+    return session
+  }
+
   /** Gives the lock back: the row of this process did not come about, and the next one gets its number. The connection is for {@link show} again. */
   async hide(): Promise<void> {
+    this.isHidden = true
+    // It may be about to have the lock again.
+    await this.again
     const { session } = this
     if (session === undefined) return
     this.session = undefined
-    session.client.removeAllListeners('notification')
     this.ahead = session
     const key = keyOf(this.connections.place.schema)
-    await session.batch([statement(`SELECT pg_advisory_unlock(${key}, $1::integer)`, [this.process])])
+    const free = statement(`SELECT pg_advisory_unlock(${key}, $1::integer)`, [this.process])
+    // A connection that is lost holds no lock.
+    await session.batch([free]).catch(() => session.drop())
   }
 
   /** At once, and until it works: without its lock this process is soon taken for dead. */
   private async showAgain(): Promise<void> {
-    for (let pauseMs = againMs; !this.isClosed; pauseMs = Math.min(longestAgainMs, pauseMs * 2))
+    for (
+      let pauseMs = againMs;
+      !this.isClosed && !this.isHidden;
+      pauseMs = Math.min(longestAgainMs, pauseMs * 2)
+    )
       try {
-        await this.show(this.process)
+        await this.takeLock(this.process)
         if (this.isClosed) await this.session?.end()
         return
       } catch {

@@ -100,6 +100,36 @@ describe('a process that opens a store beside others', () => {
   })
 })
 
+test('a process that waits for the commits of others dates its row when that is written, so that it does not look silent at once', async () => {
+  const server = await sharedServer()
+  const url = server.newStore()
+  const first = await openStore(url, { thread: false })
+  const client = await server.connect(url)
+  const time = async () =>
+    (await client.query('SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at')).rows[0]
+      .at as number
+  const watcher = await server.connect(url)
+  const waiting = async () =>
+    (
+      await watcher.query(
+        "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%head%'",
+      )
+    ).rowCount
+  await client.query('BEGIN; SELECT FROM head FOR UPDATE')
+  const second = openStore(url, { thread: false })
+  await expect.poll(waiting).toBe(1)
+  const until = (await time()) + 50
+  await expect.poll(time).toBeGreaterThan(until)
+  await client.query('COMMIT')
+  const { processId } = (await second).info
+  const { rows } = await client.query(
+    'SELECT last_seen_at::float8 AS at FROM process WHERE process_id = $1',
+    [processId],
+  )
+  expect(rows[0].at).toBeGreaterThanOrEqual(until)
+  await Promise.all([first.close(), (await second).close(), client.end(), watcher.end()])
+})
+
 test('the tests run on the release of PostgreSQL that was asked for', async () => {
   const store = await openStore((await sharedServer()).newStore(), { thread: false })
   const release = process.env['KU0_TEST_POSTGRES_RELEASE'] ?? '18'
