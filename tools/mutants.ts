@@ -6,6 +6,7 @@
 // --tests-passed: the quick and the long tests have passed on these sources, so they are not run without a mutant again.
 // A mutant meets the quick draws of its tests, up to the first that fails; one that lives through them meets the long ones.
 import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
@@ -37,16 +38,19 @@ interface Outcome {
   readonly failed: number
 }
 
-// A process told so plants a part of them: the first message that it gets says which.
+// A process told so plants what it is sent, part by part, until it is let go.
 if (process.send !== undefined) {
-  process.once('message', (names: readonly string[]) => {
-    void plant(mutants.filter(({ name }) => names.includes(name))).then((outcome) =>
-      process.send?.(outcome, () => process.exit(0)),
-    )
+  const bed = seedbed()
+  process.on('message', (names: readonly string[]) => {
+    const part = mutants.filter(({ name }) => names.includes(name))
+    void bed.then((it) => plant(part, it)).then((outcome) => process.send?.(outcome))
   })
+  process.once('disconnect', () => process.exit(0))
 } else {
+  const parts = partsOf(chosen)
   // One more than there are cores: some tests wait with a mutant until their time is over.
-  const outcomes = await Promise.all(partsOf(chosen, availableParallelism() + 1).map(inProcess))
+  const count = Math.min(availableParallelism() + 1, parts.length)
+  const outcomes = (await Promise.all(Array.from({ length: count }, () => inProcess(parts)))).flat()
   const survivors = outcomes.flatMap((outcome) => outcome.survivors)
   const [passed, failed] = [sumOf(outcomes.map((it) => it.passed)), sumOf(outcomes.map((it) => it.failed))]
   const without = flags['tests-passed'] ? '' : `; without them ${passed} tests pass, ${failed} fail`
@@ -55,35 +59,38 @@ if (process.send !== undefined) {
   process.exit(survivors.length > 0 || failed > 0 || (passed === 0 && !flags['tests-passed']) ? 1 : 0)
 }
 
-/** As many parts as given, at most; mutants of one file of tests stay together. */
-function partsOf(all: readonly Mutant[], count: number): readonly (readonly Mutant[])[] {
-  const parts: Mutant[][] = Array.from({ length: count }, () => [])
+/** Those of one file of tests stay together, so that what it loads is compiled once; the most first. */
+function partsOf(all: readonly Mutant[]): (readonly Mutant[])[] {
   const byFile = [...Map.groupBy(all, ({ killedBy: [file] }) => file).values()]
-  for (const those of byFile.toSorted((a, b) => b.length - a.length))
-    parts.toSorted((a, b) => a.length - b.length)[0]?.push(...those)
-  return parts.filter(({ length }) => length > 0)
+  return byFile.toSorted((a, b) => b.length - a.length)
 }
 
-async function inProcess(part: readonly Mutant[]): Promise<Outcome> {
+/** Has a process plant one part after the other, as long as there are any that no other process has taken. */
+async function inProcess(parts: (readonly Mutant[])[]): Promise<readonly Outcome[]> {
   const child = fork(import.meta.filename, process.argv.slice(2))
-  const outcome = new Promise<Outcome>((told, failed) => {
-    child.once('message', (message) => told(message as Outcome))
-    child.once('exit', (code) => failed(new Error(`a process that plants mutants ended with ${code}`)))
+  const ended = once(child, 'exit').then(([code]): never => {
+    throw new Error(`a process that plants mutants ended with ${code}`)
   })
-  child.send(part.map(({ name }) => name))
-  return outcome
+  const outcomes: Outcome[] = []
+  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+    const told = once(child, 'message')
+    child.send(part.map(({ name }) => name))
+    outcomes.push(((await Promise.race([told, ended])) as [Outcome])[0])
+  }
+  ended.catch(() => {})
+  child.disconnect()
+  return outcomes
 }
 
 function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0)
 }
 
-async function plant(some: readonly Mutant[]): Promise<Outcome> {
+async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
   for (const { file, edits, name } of some) {
     const text = readFileSync(resolve(workspace, file), 'utf8')
     edits.reduce((left, [find, replace]) => edited(left, find, replace, name), text)
   }
-  await using bed = await seedbed()
   const survivors: string[] = []
   for (const mutant of some) {
     const began = performance.now()
@@ -107,7 +114,9 @@ async function plant(some: readonly Mutant[]): Promise<Outcome> {
   return { survivors, ...sum }
 }
 
-/** One Vitest for all mutants: what is loaded is read and compiled once, but for the file that a mutant changes. */
+type Seedbed = Awaited<ReturnType<typeof seedbed>>
+
+/** One Vitest for all mutants of a process: what is loaded is read and compiled once, but for the file that a mutant changes. */
 async function seedbed() {
   let planted: Mutant | undefined
   const vitest = await createVitest(
@@ -137,6 +146,5 @@ async function seedbed() {
         failed: states.filter((state) => state === 'failed').length,
       }
     },
-    [Symbol.asyncDispose]: () => vitest.close(),
   }
 }

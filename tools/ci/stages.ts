@@ -1,3 +1,6 @@
+import { globSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+
 /** One thing that must hold before a change lands: a command that ends with 0. */
 export interface Stage {
   readonly name: string
@@ -29,6 +32,30 @@ const gym = `${pnpm} --filter @ku0/agent-gym gym:run --`
 const built = 'if node tools/built.ts; then export CONSOLE_IS_BUILT=1; fi; '
 const packed = 'node_modules/.cache/packed'
 const report = 'packages/agent-gym/reports/q4-execution-scale.json'
+const untimedReport = 'packages/agent-gym/reports/q4-untimed.json'
+const benchmarks = 'packages/agent-gym/benchmarks/q4'
+
+/** The easy scenarios whose bars are times or rates, which a neighbour would spoil, or those of which every bar is a count. */
+function easyScenarios(areTimed: boolean): string {
+  const folder = resolve(import.meta.dirname, '../..', benchmarks)
+  return globSync('*.json', { cwd: folder })
+    .toSorted()
+    .map((file) => JSON.parse(readFileSync(resolve(folder, file), 'utf8')) as Bars)
+    .filter(
+      ({ difficulty, arrivals }) => difficulty === 'easy' && arrivals.every(({ how }) => how !== 'trace'),
+    )
+    .filter(({ expect }) => expect.some(({ measure }) => /Ms\b|PerSec\b/.test(measure)) === areTimed)
+    .map(({ id }) => `--only ${id}`)
+    .join(' ')
+}
+
+/** What of a scenario's file says whether its figures are times. */
+interface Bars {
+  readonly id: string
+  readonly difficulty: string
+  readonly arrivals: readonly { readonly how: string }[]
+  readonly expect: readonly { readonly measure: string }[]
+}
 /** The scenarios that are not easy, and need no trace. Some take minutes, one of them up to three quarters of an hour. */
 const longScenarios = [
   'quota-tokens',
@@ -72,7 +99,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     // Times are measured on a machine that does nothing else.
     {
       name: 'the gym',
-      command: `${gym} --suite easy --category execution-scale --benchmarks packages/agent-gym/benchmarks/q4 --report ${report}`,
+      command: `${gym} ${easyScenarios(true)} --benchmarks ${benchmarks} --report ${report}`,
       measures: report,
       isTimed: true,
     },
@@ -102,6 +129,12 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     {
       name: 'planted faults are noticed',
       command: `${pnpm} mutants${pick(' --tests-passed', '')}`,
+      cores: 1,
+    },
+    {
+      name: 'what the gym counts',
+      command: `${gym} ${easyScenarios(false)} --benchmarks ${benchmarks} --report ${untimedReport}`,
+      measures: untimedReport,
       cores: 1,
     },
     {
@@ -148,7 +181,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
         },
         {
           name: 'the medium and hard scenarios of the gym',
-          command: `${gym} --suite all ${longScenarios.map((id) => `--only ${id}`).join(' ')} --benchmarks packages/agent-gym/benchmarks/q4 --report ${longReport}`,
+          command: `${gym} --suite all ${longScenarios.map((id) => `--only ${id}`).join(' ')} --benchmarks ${benchmarks} --report ${longReport}`,
           measures: longReport,
           isTimed: true,
           tells: true,

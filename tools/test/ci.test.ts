@@ -100,6 +100,25 @@ test('a night runs each scenario of the gym that a landing does not, except thos
   expect(new Set(ids)).toEqual(new Set(longer.map(({ id }) => id)))
 })
 
+test('a landing runs each easy scenario of the gym once: those with a bar of time or rate alone', () => {
+  const idsOf = (stage: string) => {
+    const { command, cores } = stagesOf('landing').find(({ name }) => name === stage) ?? {}
+    return { cores, ids: [...(command ?? '').matchAll(/--only (\S+)/g)].map(([, id]) => id) }
+  }
+  const [timed, counted] = [idsOf('the gym'), idsOf('what the gym counts')]
+  expect([timed.cores, counted.cores]).toEqual([undefined, 1])
+  expect(timed.ids).toEqual(expect.arrayContaining(['pickup-idle', 'throughput-drain', 'drain-clean']))
+  expect(counted.ids).toEqual(expect.arrayContaining(['one-key', 'poison-task']))
+  const folder = join(import.meta.dirname, '../../packages/agent-gym/benchmarks/q4')
+  const easy = readdirSync(folder)
+    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Scenario)
+    .filter(
+      ({ difficulty, arrivals }) => difficulty === 'easy' && arrivals.every(({ how }) => how !== 'trace'),
+    )
+  expect(timed.ids.length + counted.ids.length).toBe(easy.length)
+  expect(new Set([...timed.ids, ...counted.ids])).toEqual(new Set(easy.map(({ id }) => id)))
+})
+
 interface Scenario {
   readonly id: string
   readonly difficulty: string

@@ -40,6 +40,8 @@ export interface SimulateOptions {
    * pipelines, ledgers and agreements; `all` by default, with permanent children and partitions.
    */
   readonly era?: Era
+  /** The life is over once this rule is broken. */
+  readonly until?: string
 }
 
 /** What came of a seed. */
@@ -101,6 +103,7 @@ class Life {
   readonly #machine: Machine
   readonly #clients: Clients
   readonly #plant: Planted | undefined
+  readonly #until: string | undefined
   readonly #processes: SimulatedProcess[] = []
   #started = 0
   #isStirred = false
@@ -118,6 +121,7 @@ class Life {
 
   constructor(seed: number, path: string, options: SimulateOptions) {
     this.#seed = seed
+    this.#until = options.until
     const random = new SeededRandom(seed)
     const { era = 'all' } = options
     const late = era === 'all' ? random.fork('late structures') : undefined
@@ -206,7 +210,7 @@ class Life {
 
   /** Runs what is due, one thing after the other, each with all that it sets off. */
   async #runUntil(at: number, isOver: () => boolean): Promise<void> {
-    const goesOn = () => !isOver() && !this.#isCircling && this.#findings.violations.length < maxViolations
+    const goesOn = () => !isOver() && !this.#isCircling && !this.#hasFound()
     while (this.#clock.nextAt <= at && goesOn()) {
       this.#clock.step()
       this.#lookForCircles()
@@ -215,6 +219,11 @@ class Life {
         await new Promise((resolve) => setImmediate(resolve))
       }
     }
+  }
+
+  #hasFound(): boolean {
+    const { violations } = this.#findings
+    return violations.length >= maxViolations || violations.some(({ rule }) => rule === this.#until)
   }
 
   /** I24: what goes round in circles, each time at once, comes to no end. */

@@ -10,9 +10,10 @@ import { plantedRules } from './planted-rules.ts'
 const last = 1_000
 const seeds: Record<string, number> = {}
 for (const [name, plant] of Object.entries(plants)) {
+  const until = plantedRules[name] ?? ''
   for (let seed = 1; seeds[name] === undefined && seed <= last; seed += 1) {
-    const { violations } = await simulate(seed, { plant })
-    if (violations.some(({ rule }) => rule === plantedRules[name])) seeds[name] = seed
+    const { violations } = await simulate(seed, { plant, until })
+    if (violations.some(({ rule }) => rule === until)) seeds[name] = seed
   }
   console.log(`${name}: ${seeds[name] ?? `not found in ${last} seeds`}`)
   if (seeds[name] === undefined) process.exitCode = 1

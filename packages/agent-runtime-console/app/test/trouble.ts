@@ -324,7 +324,7 @@ export function testTrouble(browser: () => Browser): void {
 
   test('only visible rows of very many tasks are drawn', async () => {
     // Far more than anybody scrolls through; each night as many as a store keeps.
-    const count = draws(20_000, 20_000, 100_000)
+    const count = draws(5_000, 5_000, 100_000)
     const scene = await open({ queue: 200_000 })
     for (let batch = 0; batch < count / 5_000; batch += 1)
       await scene.runtime.submitMany(

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
-import { inspect, submission } from './inspect.test.ts'
+import { inspect, submission } from './inspect-scene.ts'
 
 describe('an inspection', () => {
   test('the doctor of a store in use lists its processes, and which of them are dead', async () => {

@@ -3,12 +3,10 @@ import { chmodSync, copyFileSync, readFileSync, truncateSync, writeFileSync } fr
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { backupStore, inspectStore, openStore, verifyStore } from '../../src/index.ts'
+import { backupStore, openStore, verifyStore } from '../../src/index.ts'
 import { schemaVersion } from '../../src/sqlite/schema.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
-
-export const inspect = (path: string) => inspectStore(`sqlite:${path}`)
-export const submission = { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] } as const
+import { inspect, submission } from './inspect-scene.ts'
 
 /** A closed store of its own boot, with three tasks, that only its user may read. */
 async function closed(): Promise<string> {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { verifyStore } from '../../src/index.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
-import { openScene, codeOf } from './lost-file.test.ts'
+import { openScene, codeOf } from './lost-file-scene.ts'
 
 describe('a database file that is gone from under the open store (docs/reliability.md T8, D07)', () => {
   test('without its index no other process finds its locks: once one has come, the first writes nothing any more', async () => {

@@ -1,24 +1,11 @@
 import { copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { type StoreError } from '@ku0/agent-runtime-core'
-import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import { Scene } from '@ku0/agent-runtime-conformance'
-import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
-import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
+import { scratchFolder } from '../helpers/scratch-folder.ts'
+import { openScene, codeOf } from './lost-file-scene.ts'
 
-export async function openScene(path: string, seed = 'lost'): Promise<Scene> {
-  const environment = { ...createVirtualEnvironment(seed), digest: nodeDigest }
-  const store = await openStore(`sqlite:${path}`, { environment })
-  return new Scene(store, parseExecutionConfig().config, environment.clock)
-}
-export const codeOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'done',
-    (error: StoreError) => error.code,
-  )
 const files = (path: string) => [path, `${path}-wal`, `${path}-shm`]
 
 /** What takes the file away from under the store. */

@@ -1,7 +1,7 @@
 import { nextReputation } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { ChildStore } from '../helpers/child-store.ts'
-import { stage, judged, historyOf } from './evaluations.test.ts'
+import { stage, judged, historyOf } from './evaluations-scene.ts'
 
 describe('evaluations of a file', () => {
   test('15.3 evaluations of two processes at once are folded one after another, none lost', async () => {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { createRuntime, defineTask } from '../../src/index.ts'
 import { sweepCrashes } from '../../src/testing/index.ts'
 import { folder } from '../real-processes.ts'
-import { spend, started, failure } from './budgets.test.ts'
+import { spend, started, failure } from './budgets-scene.ts'
 
 describe('crashes', () => {
   const writer = defineTask({ type: 'writer', input: z.number() }, async (ctx, tokens) => {

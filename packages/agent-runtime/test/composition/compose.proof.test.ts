@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { compose, defineComposition, edge } from '../../src/index.ts'
 import { sweepCrashes } from '../../src/testing/index.ts'
-import { plan, count } from './compose.test.ts'
+import { plan, count } from './compose-scene.ts'
 
 describe('composition of agents (docs/semantics.md 13.5)', () => {
   test('a crash at every commit: each agent and each edge runs once', async () => {

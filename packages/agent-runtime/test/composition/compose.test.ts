@@ -14,11 +14,8 @@ import {
   type TaskDefinition,
 } from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
+import { plan, count } from './compose-scene.ts'
 
-export const plan = defineTask({ type: 'plan', input: z.object({ topic: z.string() }) }, (_, { topic }) => [
-  topic,
-  'more',
-])
 const write = defineTask(
   { type: 'write', input: z.object({ parts: z.array(z.string()), by: z.string() }) },
   (_, given) => ({
@@ -26,8 +23,6 @@ const write = defineTask(
     by: given.by,
   }),
 )
-export const count = defineTask({ type: 'count', input: z.string() }, (_, text) => text.length)
-
 describe('composition of agents (docs/semantics.md 13.5)', () => {
   test('13.5 an edge checks, adds metadata and maps; metadata come along to every edge behind', async () => {
     const seen: unknown[] = []

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask } from '../../src/index.ts'
 import { sweepCrashes } from '../../src/testing/index.ts'
-import { twice } from './branch-keys.test.ts'
+import { twice } from './branch-keys-scene.ts'
 
 describe('keys of branches that are decided (docs/semantics.md 7.3)', () => {
   test.each(Object.entries(twice))(

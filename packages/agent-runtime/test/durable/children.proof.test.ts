@@ -2,7 +2,7 @@ import { expect, describe, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask } from '../../src/index.ts'
 import { createTestRuntime, ProcessCrashed, sweepCrashes } from '../../src/testing/index.ts'
-import { double, broken } from './children.test.ts'
+import { double, broken } from './children-scene.ts'
 
 describe('children (docs/semantics.md 5.5)', () => {
   const narrow = { queueDepthLimit: 2, batchBackpressureThreshold: 1 }

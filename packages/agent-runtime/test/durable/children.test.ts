@@ -11,14 +11,8 @@ import {
 } from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
 import { gate, virtualRuntime } from '../virtual-runtime.ts'
+import { double, broken } from './children-scene.ts'
 
-export const double = defineTask({ type: 'double', input: z.number() }, async (ctx, input) => {
-  await ctx.sleep('think', 1_000)
-  return input * 2
-})
-export const broken = defineTask({ type: 'broken', input: z.string() }, (_, text) => {
-  throw Object.assign(new Error(text), { code: 'EBROKEN' })
-})
 const forever = defineTask({ type: 'forever', input: z.unknown() }, async (ctx) => {
   await ctx.waitForSignal('never')
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask } from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
-import { nothing, fanOut, sumTo } from './room.test.ts'
+import { nothing, fanOut, sumTo } from './room-scene.ts'
 
 describe('children that find no room (docs/semantics.md 5.5)', () => {
   test('thousands of calls side by side need no more than the settings that are there', async () => {

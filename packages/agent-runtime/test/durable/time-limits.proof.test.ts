@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { sweepCrashes } from '../../src/testing/index.ts'
-import { verdictOf, twice } from './time-limits.test.ts'
+import { verdictOf, twice } from './time-limits-scene.ts'
 
 describe('the time limit of a race or an all', () => {
   test('it ends the same after a crash at any place; verify and a fork agree', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { join } from 'node:path'
 import { folder, run } from '../real-processes.ts'
 import { virtualRuntime } from '../virtual-runtime.ts'
-import { minute, hour, report, stopped } from './schedules.test.ts'
+import { minute, hour, report, stopped } from './schedules-scene.ts'
 
 describe('several processes and crashes', () => {
   test('two runtimes on one file run every time once', async () => {

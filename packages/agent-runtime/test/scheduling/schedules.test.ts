@@ -10,16 +10,11 @@ import {
 import { createTestRuntime, type TestRuntime } from '../../src/testing/index.ts'
 import { join } from 'node:path'
 import { folder } from '../real-processes.ts'
-import { gate, virtualRuntime, type VirtualRuntime } from '../virtual-runtime.ts'
+import { gate, virtualRuntime } from '../virtual-runtime.ts'
+import { minute, hour, report } from './schedules-scene.ts'
 
-export const minute = 60_000
-export const hour = 60 * minute
 const day = 24 * hour
 
-export const report = defineTask(
-  { type: 'report', input: z.object({ team: z.string() }), lane: 'interactive' },
-  (ctx, { team }) => `${team}: ${ctx.schedule ?? 'nobody'} ${ctx.scheduledFor ?? 'now'}`,
-)
 const daily: Timing = { cron: '0 9 * * *', timeZone: 'Europe/Paris' }
 const start = new Date('2026-03-27T12:00Z')
 
@@ -31,13 +26,6 @@ async function runsOf({ runtime }: Pick<TestRuntime, 'runtime'>): Promise<(strin
     .map(({ scheduledFor }) =>
       scheduledFor === undefined ? undefined : new Date(scheduledFor).toISOString().replace(':00.000Z', ''),
     )
-}
-
-/** Of two on one file each needs time to write: it is moved while one stops. */
-export async function stopped(one: VirtualRuntime, other: VirtualRuntime): Promise<void> {
-  const stop = one.runtime.stop()
-  await other.elapse(minute)
-  await stop
 }
 
 describe('a schedule', () => {
