@@ -55,7 +55,7 @@ function reach(): string {
     const takes = (flag: string) =>
       (entry.options ?? []).some(({ flags }) => flags.includes(flag)) ? 'yes' : ''
     const under = (entry.commands ?? []).flatMap((it) => below(it, name))
-    return [[code(name), takes('--store'), takes('--server')], ...under]
+    return [[code(name), takes('--store'), takes('--server') || (entry.noServer ?? '')], ...under]
   }
   const rows = groups.flatMap(({ commands: entries }) => entries.flatMap((entry) => below(entry)))
   return table(['command', 'store', 'server'], rows)

@@ -34,7 +34,6 @@ export async function connectStore(
   { types, settings: mode, print }: ConnectOptions = {},
 ): Promise<Client> {
   const { store, makesStore, durability, config } = settings
-  assertNoServer(settings)
   const { createClient } = await import('@ku0/agent-runtime')
   if (!makesStore) await assertThere(settings)
   const open = (existing: boolean) =>
@@ -77,16 +76,6 @@ export async function placeOfReplay(
   if (server === undefined) await assertThere(settings)
   const access = server === undefined || token === undefined ? {} : { token }
   return { store: server ?? store, config, thread: false, ...access }
-}
-
-/** The store of a server that was named may be another one than that of the settings. */
-export function assertNoServer({ server, values }: Pick<Settings, 'server' | 'values'>): void {
-  if (server === undefined) return
-  const { where = '' } = values.find(({ name }) => name === 'server') ?? {}
-  throw new RuntimeError(
-    'invalid_argument',
-    `this command works on a store itself, and the settings name a server (${where}): name the store with --store`,
-  )
 }
 
 /** Opening would make a store that is not there: a question about it would be answered with nothing. */

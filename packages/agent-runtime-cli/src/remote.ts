@@ -16,6 +16,7 @@ import type {
 import {
   ApiError,
   createHttpClient,
+  type HttpClient,
   TaskCanceled,
   TaskDiverged,
   TaskFailed,
@@ -63,15 +64,20 @@ export type Connection = AsyncDisposable &
     readonly schedules: Pick<Client['schedules'], 'list' | 'pause' | 'put' | 'remove' | 'resume' | 'trigger'>
   }
 
-/** A server as commands ask it. Values come as JSON: a Date of a task is in the form of the codec. */
-export function connectServer(url: string, token: string | undefined): Connection {
-  const client = createHttpClient({
+/** The client of a server, for what only servers can be asked. */
+export function clientOfServer(url: string, token: string | undefined): HttpClient {
+  return createHttpClient({
     url,
     ...(token === undefined ? {} : { token }),
     fetch: (request) => reached(request, url),
     // Whoever typed a command would rather hear of it than wait.
     retries: 1,
   })
+}
+
+/** A server as commands ask it. Values come as JSON: a Date of a task is in the form of the codec. */
+export function connectServer(url: string, token: string | undefined): Connection {
+  const client = clientOfServer(url, token)
   const { approvals, budgets, supervisors } = client
   const remote = {
     ...client,

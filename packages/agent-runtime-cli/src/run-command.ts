@@ -2,6 +2,7 @@ import { CommanderError } from 'commander'
 import { suggestionFor } from '@ku0/agent-runtime-core'
 import type { Call } from './call.ts'
 import { groups } from './catalogue/catalogue.ts'
+import type { CommandEntry } from './catalogue/entry.ts'
 import { complain, UsageError } from './complain.ts'
 import { cliExitCodes } from './exit-codes.ts'
 import type { Outlet } from './outlet.ts'
@@ -49,6 +50,9 @@ function read(args: readonly string[], outlet: Outlet): Asked | number {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return cliExitCodes.ok
+    const noServer = entryOf(args)?.noServer
+    if (noServer !== undefined && error.message.includes("unknown option '--server'"))
+      throw new UsageError(`${first} takes no --server: ${noServer}`, { cause: error })
     throw new UsageError(error.code === 'commander.help' ? 'no command given' : wordsOf(error.message), {
       cause: error,
     })
@@ -79,7 +83,7 @@ function wordsOf(message: string): string {
  * it takes the word for.
  */
 function assertKnown([first = '', second = '-']: readonly string[]): void {
-  const entry = entries.find(({ name }) => wordIn(name) === first)
+  const entry = entryOf([first])
   if (entry === undefined) {
     const above = entries.find(({ commands = [] }) => commands.some(({ name }) => wordIn(name) === first))
     if (above !== undefined)
@@ -97,12 +101,16 @@ function assertKnown([first = '', second = '-']: readonly string[]): void {
 
 /** The command that the first words name, such as `token create`; empty if they name none. */
 function commandIn([first = '', second = '']: readonly string[]): string {
-  const entry = entries.find(({ name }) => wordIn(name) === first)
+  const entry = entryOf([first])
   if (entry === undefined) return ''
   return entry.commands?.some(({ name }) => wordIn(name) === second) ? `${first} ${second}` : first
 }
 
 const entries = groups.flatMap(({ commands }) => commands)
+
+function entryOf([first]: readonly string[]): CommandEntry | undefined {
+  return entries.find(({ name }) => wordIn(name) === first)
+}
 
 function wordIn(name: string): string {
   return name.split(' ', 1)[0] ?? name

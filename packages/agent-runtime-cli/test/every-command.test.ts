@@ -50,32 +50,40 @@ describe('every command', () => {
       ])
   })
 
-  test('does not act on the store of the settings where they name a server that it cannot ask', async () => {
-    const folder = scratchFolder()
-    const variables = { AGENT_RUNTIME_SERVER: 'http://127.0.0.1:9', AGENT_RUNTIME_STORE: 'runtime.db' }
-    // These start processes of their own on a store, and say on which one.
-    const starters = new Set(['worker', 'serve', 'console'])
-    const storeOnly = onStore.filter(
-      ([name, { options = [] }]) =>
-        !starters.has(name) && !options.some(({ flags }) => flags.startsWith('--server')),
-    )
-    const found = await Promise.all(
-      storeOnly.map(async ([name, entry]) => [
-        name,
-        await runIn({ folder, variables }, ...callOf(name, entry)),
-        await runIn({ folder, variables }, ...callOf(name, entry), '--store', 'no.db'),
-      ]),
-    )
-    const refused = {
-      code: cliExitCodes.usage,
-      out: '',
-      err: 'agent-runtime: this command works on a store itself, and the settings name a server (AGENT_RUNTIME_SERVER): name the store with --store\n',
+  test('either asks a server, or says why it takes none and what to use', async () => {
+    for (const [name, entry] of all) {
+      const isGroup = entry.commands !== undefined && entry.options === undefined
+      const asks = entry.options?.some(({ flags }) => flags.startsWith('--server')) === true
+      expect([name, isGroup || asks !== (entry.noServer !== undefined)]).toEqual([name, true])
+      if (entry.noServer === undefined) continue
+      expect(await runIn({}, ...callOf(name, entry), '--server', 'http://127.0.0.1:9')).toEqual({
+        code: cliExitCodes.usage,
+        out: '',
+        err: `agent-runtime: ${name} takes no --server: ${entry.noServer}; see agent-runtime ${name} --help\n`,
+      })
     }
-    const named = { err: expect.stringContaining('no.db') as string }
-    expect(found).toEqual(
-      ['verify', 'doctor'].map((name) => [name, refused, expect.objectContaining(named) as unknown]),
-    )
   })
+
+  test.each(['verify', 'doctor'])(
+    '%s looks after the server of the settings, unless a store is named',
+    async (name) => {
+      const folder = scratchFolder()
+      const server = 'http://127.0.0.1:9'
+      const variables = { AGENT_RUNTIME_SERVER: server, AGENT_RUNTIME_STORE: 'runtime.db' }
+      const unreachable = { code: cliExitCodes.busy, err: expect.stringContaining(`at ${server}`) as string }
+      expect(await runIn({ folder, variables }, name)).toMatchObject(unreachable)
+      expect(await runIn({ folder }, name, server)).toMatchObject(unreachable)
+      for (const named of [['--store', 'no.db'], [join(folder, 'no.db')]])
+        expect(await runIn({ folder, variables }, name, ...named)).toMatchObject({
+          code: cliExitCodes.missing,
+          err: expect.stringContaining('no.db') as string,
+        })
+      expect(await runIn({ folder }, name, 'no.db', '--server', server)).toMatchObject({
+        code: cliExitCodes.usage,
+        err: expect.stringContaining('either a store or --server') as string,
+      })
+    },
+  )
 
   test('takes an empty file for no store, and makes none of it', async () => {
     const folder = scratchFolder()

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { createRuntime } from '@ku0/agent-runtime'
-import { openStore } from '@ku0/agent-runtime-persistence'
-import { hashToken, serve } from '@ku0/agent-runtime-server'
+import { openStore, type Verification } from '@ku0/agent-runtime-persistence'
+import { hashToken, serve, type ServeOptions } from '@ku0/agent-runtime-server'
+import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { commands } from '../src/catalogue/catalogue.ts'
 import type { CommandEntry } from '../src/catalogue/entry.ts'
@@ -197,8 +198,17 @@ test('every command that takes --server is among them', () => {
   }
   const all = commands.flatMap((entry) => below(entry))
   const missing = all.filter((name) => ![...named].some((it) => `${it} `.startsWith(`${name} `)))
-  // A setting is shown whatever it names; a budget that asks needs tasks of its own; a prune goes by other rules; code is checked over a line.
-  expect(missing).toEqual(['replay', 'deploy-check', 'budgets continue', 'budgets stop', 'prune', 'config'])
+  // A setting is shown whatever it names; a budget that asks needs tasks of its own; a prune goes by other rules; code is checked over a line; what looks after a store names its place.
+  expect(missing).toEqual([
+    'replay',
+    'deploy-check',
+    'budgets continue',
+    'budgets stop',
+    'prune',
+    'verify',
+    'doctor',
+    'config',
+  ])
 })
 
 test('a prune on a server goes by the rules of its store, and takes no others', async () => {
@@ -225,6 +235,102 @@ test('a prune on a server goes by the rules of its store, and takes no others', 
   expect(await runtime.count()).toBe(3)
   expect((await prune('--yes')).out).toBe('2 tasks deleted: 2 completed, 0 failed, 0 canceled\n')
   expect(await runtime.count()).toBe(1)
+})
+
+/** A server on a file, with tasks that are done. */
+async function servedFile(folder: string, options: ServeOptions = {}) {
+  const path = join(folder, 'served.db')
+  const runtime = await createRuntime({ store: `sqlite:${path}`, tasks, logger: false, thread: false })
+  onTestFinished(() => runtime.close())
+  const server = await serve(runtime, { port: 0, ...options })
+  onTestFinished(() => server.close())
+  for (let n = 0; n < 3; n += 1) await runtime.result(await runtime.submit(greet, { name: 'Ada' }))
+  return { path, runtime, url: server.url }
+}
+
+test('a server checks its own store, and finds what is damaged there', async () => {
+  const folder = scratchFolder()
+  const { path, url, runtime } = await servedFile(folder)
+  const verify = (...args: string[]) => runIn({ folder }, 'verify', ...args)
+  const { code, out, err } = await verify('--server', url)
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toContain(`the store of ${url}: well\n  tasks 3, events `)
+  const [here, there] = [await verify(path, '--json'), await verify(url, '--json')]
+  expect(there).toEqual(here)
+
+  await verify(url, '--seal', 'seal.json')
+  await runtime.result(await runtime.submit(greet, { name: 'Bob' }))
+  expect((await verify(url, '--seal', 'seal.json')).out).toContain('  tasks 1, ')
+
+  const db = new Database(path)
+  db.exec("UPDATE event SET data = replace(data, 'Ada', 'Eve') WHERE data LIKE '%Ada%'")
+  db.close()
+  const damaged = await verify(url, '--max-faults', '1', '--json')
+  expect(damaged).toEqual(await verify(path, '--max-faults', '1', '--json'))
+  expect(damaged.code).toBe(cliExitCodes.damaged)
+  expect(JSON.parse(damaged.out)).toMatchObject({ ok: false, faults: [{ what: 'event' }] })
+
+  const hiding = await serve(runtime, { port: 0, redact: ['output'] })
+  onTestFinished(() => hiding.close())
+  const { faults } = JSON.parse((await verify(hiding.url, '--json')).out) as Verification
+  expect(faults.find(({ what }) => what === 'event')).toMatchObject({
+    expected: '[redacted]',
+    actual: '[redacted]',
+  })
+})
+
+test('a verification that is given up ends in the server, too', async () => {
+  const folder = scratchFolder()
+  const { url } = await servedFile(folder)
+  const stop = new AbortController()
+  const asked: string[] = []
+  const { fetch } = globalThis
+  globalThis.fetch = async (request, more) => {
+    asked.push((request as Request).method)
+    const answer = await fetch(request, more)
+    if (asked.length === 1) stop.abort()
+    return answer
+  }
+  onTestFinished(() => void (globalThis.fetch = fetch))
+  const { code } = await runIn({ folder, signal: stop.signal }, 'verify', url)
+  expect([code, asked]).toEqual([cliExitCodes.failed, ['POST', 'DELETE']])
+})
+
+test('doctor says what a server says of itself, and of its store to the scope admin', async () => {
+  const folder = scratchFolder()
+  const soon = Date.now() + 86_400_000
+  const { path, url } = await servedFile(folder, {
+    tokens: [
+      { name: 'ops', hash: hashToken('ops'), scopes: ['admin'], expiresAt: soon },
+      { name: 'ci', hash: hashToken('ci'), scopes: ['read', 'submit'], client: 'acme', types: ['greet'] },
+    ],
+  })
+  const doctor = (token: string, ...args: string[]) =>
+    runIn({ folder }, 'doctor', '--server', url, '--token', token, ...args)
+  const { code, out } = await doctor('ops')
+  expect(code).toBe(0)
+  expect(out).toMatch(
+    new RegExp(`^${url}: well\n  answered in .*; API 1.0.0, .*; takes no remote workers, runs tasks\n`),
+  )
+  expect(out).toContain(', sqlite, schema ')
+  expect(out).toMatch(/ {2}workers 1, 1 seen within a minute; slots 4, 0 busy\n {2}tasks 0 queued/)
+  expect(out).toMatch(/ {2}token ops: scopes .*admin; until 20/)
+  expect(out).toMatch(/warning: the token ops ends on 20/)
+  expect(out).toContain(`\n${path}: well\n`)
+  const bound = await doctor('ci')
+  expect(bound.out).toContain('token ci: scopes read, submit; client acme; types greet; for ever')
+  expect(bound.out).toContain('workers: the token may not ask')
+  expect(bound.out).toContain('the store itself was not looked at: ')
+  const findings = JSON.parse((await doctor('ops', '--json')).out) as Record<string, unknown>
+  const local = JSON.parse((await runIn({ folder }, 'doctor', path, '--json')).out) as Record<string, unknown>
+  expect(findings).toMatchObject({
+    ok: true,
+    url,
+    info: { kind: 'sqlite' },
+    workers: { registered: 1 },
+    inspection: { path, storeId: local['storeId'], counts: local['counts'], versions: local['versions'] },
+  })
+  expect((await doctor('nobody')).code).toBe(cliExitCodes.denied)
 })
 
 test('code is checked against the tasks of a server that takes workers', async () => {

@@ -22,6 +22,14 @@ export type {
   Many,
   RetriedMany,
 } from './bulk.ts'
+export type {
+  Care,
+  StoreFault,
+  StoreInspection,
+  StoreSeal,
+  StoreVerification,
+  VerifyStoreOptions,
+} from './care.ts'
 export type { FollowOptions } from './follow.ts'
 export type { AgainOptions, HttpClient, PageOptions } from './http-client.ts'
 export type { TaskLike } from './task-id.ts'

@@ -22,6 +22,7 @@ import type {
   WorkerStatus,
 } from '@ku0/agent-runtime-core'
 import { type Agents, agentsOn } from './agents.ts'
+import { type Care, careOn } from './care.ts'
 import { type Bulk, bulkOn, type Many, manyOn } from './bulk.ts'
 import { type Pipelines, pipelinesOn } from './pipelines.ts'
 import { type Watched, watchAll, type WatchOptions } from './watch.ts'
@@ -257,13 +258,30 @@ export interface ServerInfo {
   readonly storeId: string
   readonly durability: string
   readonly schemaVersion: number
+  /** The version of the HTTP API. */
+  readonly apiVersion: string
+  /** The versions of Node and of the database, as the server has them. */
+  readonly versions: Readonly<Record<string, string>>
+  /** The server's clock, epoch ms. */
+  readonly at: number
+  /** Whether it refuses whatever would change something. */
+  readonly readOnly: boolean
+  /** Whether it takes remote workers. */
+  readonly remoteWorkers: boolean
   /** Whether tasks can be replayed there. */
   readonly replays: boolean
   readonly scopes: readonly string[]
+  /** The token of the caller; absent where the server asks for none. */
+  readonly token?: {
+    readonly name: string
+    readonly client?: string
+    readonly types?: readonly string[]
+    readonly expiresAt?: number
+  }
 }
 
 /** The calls about more than one task. */
-export interface Operations extends Agents, Many, Pipelines {
+export interface Operations extends Agents, Care, Many, Pipelines {
   /** Many tasks at once, step by step: with a count to show first, and progress. */
   readonly bulk: Bulk
   /** Which store is served, and what an acknowledgement means. */
@@ -345,6 +363,7 @@ export function operationsOn(transport: Transport): Operations {
     ...agentsOn(transport),
     ...pipelinesOn(transport),
     ...manyOn(transport),
+    ...careOn(transport),
     bulk: bulkOn(transport),
     serverInfo: () => get('/info'),
     watch: (options = {}) => watchAll(transport, options),

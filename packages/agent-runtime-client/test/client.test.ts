@@ -109,7 +109,9 @@ test('it has the names and the answers of the runtime', async () => {
   expect(await client.explain('three')).toEqual(await runtime.explain('three'))
   const events = await runtime.history('three')
   expect(await client.history('three')).toEqual(JSON.parse(JSON.stringify(events)))
-  type Own = 'bulk' | 'deadLetters' | 'get' | 'liveLeases' | 'quotas' | 'serverInfo' | 'watch'
+  type Own =
+    | ('bulk' | 'deadLetters' | 'get' | 'inspectStore' | 'liveLeases')
+    | ('quotas' | 'serverInfo' | 'verifyStore' | 'watch')
   expectTypeOf<keyof HttpClient & keyof Client>().toEqualTypeOf<Exclude<keyof HttpClient, Own>>()
   expectTypeOf<RuntimeReceipt>().toExtend<Receipt>()
   expectTypeOf<TaskStatus>().toEqualTypeOf<NonNullable<Awaited<ReturnType<Client['status']>>>>()

@@ -72,10 +72,14 @@ async function callEndpoint(
   return it.run(call)
 }
 
-function callerFor({ scope, bound }: Endpoint, caller: Caller | undefined, readOnly: boolean): Caller {
+function callerFor(
+  { scope, bound, onlyReads = scope === 'read' }: Endpoint,
+  caller: Caller | undefined,
+  readOnly: boolean,
+): Caller {
   if (caller === undefined) throw unauthenticated('this route needs a token')
   if (!allows(caller, scope)) throw refusal('forbidden', `the token lacks the scope ${scope}`)
-  if (readOnly && scope !== 'read')
+  if (readOnly && !onlyReads)
     throw refusal('forbidden', 'this server is read-only: it changes nothing for anybody')
   if (bound === 'none' && isBound(caller))
     throw refusal(

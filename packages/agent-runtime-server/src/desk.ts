@@ -16,6 +16,8 @@ import { TokenBook } from './access/tokens.ts'
 import { TokenWatch } from './access/token-watch.ts'
 import { buildApi, route } from './api.ts'
 import { BulkActions } from './bulk/bulk-actions.ts'
+import { storeCareOf } from './care/store-care.ts'
+import { Verifications } from './care/verifications.ts'
 import { consoleAnswer } from './console-assets.ts'
 import { limitsOf, type ServerLimits } from './limits.ts'
 import type { Served, ServerOptions } from './options.ts'
@@ -84,6 +86,8 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
     streams,
     recent: new RecentEvents(runtime, environment, limits.maxRecentEvents),
     bulk: new BulkActions(limits, streams.closing),
+    verifications: new Verifications(streams.closing, onError),
+    storeCare: storeCareOf(runtime, options.storeUrl),
     turns: new Turns(later),
     reports: options.reports ?? noReports,
     remote:
@@ -92,12 +96,13 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
         : { host, polled: new PolledConnections(host), workers: new RequestWorkers(host), webSocket },
     toJson: toJsonWith(redact),
     hidesMessages: hidesMessages(redact),
+    redacts: (options.redact ?? []).length > 0,
     report: onError,
     readOnly: options.readOnly === true,
   }
   const api = buildApi(serving)
   addProbes(api, serving, { exposed: options.exposed === true, isReached })
-  const series = options.readOnly === true ? undefined : runtime.keepSeries()
+  const kept = options.readOnly === true ? [] : [runtime.keepSeries(), runtime.keepRetention()]
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
@@ -113,7 +118,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
   }
 
   async function close(): Promise<void> {
-    series?.[Symbol.dispose]()
+    for (const it of kept) it[Symbol.dispose]()
     watch.close()
     streams.close()
     serving.remote?.workers.close()
@@ -217,6 +222,7 @@ const rules: Rules<ServerOptions> = {
   redact: list,
   console: object,
   reports: object,
+  storeUrl: ['the URL of a store', (value) => typeof value === 'string' && value !== ''],
   remoteWorkers: object,
   onError: functionRule,
   environment: object,

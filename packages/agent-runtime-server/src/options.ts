@@ -24,6 +24,11 @@ export interface ServerOptions {
    * `openStore(url, { lines: true })`; most often it is the runtime's own. Source: `docs/remote-workers.md`.
    */
   readonly remoteWorkers?: ExecutionStore | undefined
+  /**
+   * Where the store is: for `verify` and `doctor`, which read it beside the runtime. A file needs none of that; without it, a store on PostgreSQL is not verified
+   * over HTTP. Its password is in no answer.
+   */
+  readonly storeUrl?: string | undefined
   /** Whether routes that change something are refused to everybody. False by default. */
   readonly readOnly?: boolean | undefined
   /** Further names under which it is reached, such as `tasks.example.com`; needs tokens. Then `/ready` and `/metrics` need one, too. */

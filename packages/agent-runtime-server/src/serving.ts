@@ -1,4 +1,6 @@
 import type { BulkActions } from './bulk/bulk-actions.ts'
+import type { StoreCare } from './care/store-care.ts'
+import type { Verifications } from './care/verifications.ts'
 import type { ServerLimits } from './limits.ts'
 import type { Served } from './options.ts'
 import type { LineHost } from './remote/line-host.ts'
@@ -20,9 +22,13 @@ export interface Serving {
   readonly toJson: ToJson
   /** Whether answers leave out messages of errors. */
   readonly hidesMessages: boolean
+  /** Whether answers leave out anything. */
+  readonly redacts: boolean
   readonly streams: Streams
   readonly recent: RecentEvents
   readonly bulk: BulkActions
+  readonly verifications: Verifications
+  readonly storeCare: StoreCare
   readonly turns: Turns
   readonly reports: ReportSource
   /** The lines of remote workers; undefined where the server takes none. */

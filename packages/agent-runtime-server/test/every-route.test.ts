@@ -1,7 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { problemsOf } from '../src/document.ts'
 import { scopes } from '../src/index.ts'
 import { endpoints } from '../src/routes/endpoints.ts'
@@ -10,8 +13,14 @@ import { type Call, callerOf, servedRuntime, serverOn, token } from './served.ts
 
 const store = await openStore('sqlite::memory:', { lines: true, thread: false, checked: false })
 const runtime = await servedRuntime({ store })
+// What looks after a store needs one on a file.
+const folder = mkdtempSync(join(tmpdir(), 'server-routes-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const storeUrl = `sqlite:${join(folder, 'tasks.db')}`
+await (await openStore(storeUrl, { thread: false })).close()
 const server = serverOn(runtime, {
   remoteWorkers: store,
+  storeUrl,
   tokens: [
     ...scopes.map((scope) => token(scope, [scope])),
     token(

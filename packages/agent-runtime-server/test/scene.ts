@@ -77,6 +77,8 @@ export async function setScene(
   }
   await call('POST', `/line/connections/${connection}`, { frames: [JSON.stringify({ hello })], from: 0 })
   const bulk = `/tasks:bulk/${counted.json?.token}`
+  const verification = `/verifications/${(await call('POST', '/verifications', {})).json?.id}`
+  await call('DELETE', verification)
   const registered = (await call('POST', '/workers', { types: ['foreign'] })).json
   const foreign = { type: 'foreign', lane: 'interactive' as const, input: '{"n":1}', taskId: 'foreign' }
   await store.write({ kind: 'submit', tasks: [foreign] })
@@ -147,6 +149,9 @@ export async function setScene(
     resumeQueue: { path: '/queue/resume', body: { types: ['nothing'] } },
     // The settings of the scene have no rules.
     prune: { path: '/prune', body: { dryRun: true }, status: 400 },
+    startVerification: { path: '/verifications', body: { maxFaults: 1 } },
+    showVerification: { path: verification },
+    stopVerification: { path: verification },
     undrainWorker: { path: `/workers/${worker}/undrain` },
     removeSchedule: { path: '/schedules/hourly' },
     createToken: {

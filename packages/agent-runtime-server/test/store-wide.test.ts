@@ -185,24 +185,25 @@ test('a worker is drained and takes tasks again; one that is not there is unknow
   expect((await call('POST', '/api/v1/workers/nobody/drain')).status).toBe(404)
 })
 
-test('a server keeps samples each minute until it is closed, unless it may only read', async () => {
-  let kept = 0
+test('a server keeps samples and the rules of retention until it is closed, unless it may only read', async () => {
+  const kept = new Set<unknown>()
   const counted = new Proxy(runtime, {
     get: (target, name) => {
-      if (name !== 'keepSeries') return Reflect.get(target, name, target) as unknown
+      if (name !== 'keepSeries' && name !== 'keepRetention')
+        return Reflect.get(target, name, target) as unknown
       return () => {
-        kept += 1
-        return { [Symbol.dispose]: () => void (kept -= 1) }
+        kept.add(name)
+        return { [Symbol.dispose]: () => void kept.delete(name) }
       }
     },
   })
   const reading = serverOn(counted, { readOnly: true })
-  expect(kept).toBe(0)
+  expect([...kept]).toEqual([])
   const own = serverOn(counted)
-  expect(kept).toBe(1)
+  expect([...kept]).toEqual(['keepSeries', 'keepRetention'])
   await own.close()
   await reading.close()
-  expect(kept).toBe(0)
+  expect([...kept]).toEqual([])
 })
 
 test('the live leases come in pages, each once and newest task first, and a client sees its own', async () => {

@@ -1,9 +1,13 @@
 import type { CommandEntry } from './entry.ts'
-import { onServer, onStore, onStoreOrServer, onTasks } from './options.ts'
+import { onServer, onStoreOrServer, onTasks } from './options.ts'
 import { tokens } from './serving.ts'
 import { readAge, readDuration, readWhole } from './values.ts'
 
-const store = { name: '[store]', about: 'the store: a file, or sqlite:FILE; that of the settings by default' }
+const store = {
+  name: '[store]',
+  about:
+    'the store: a file, sqlite:FILE or postgres://HOST/DATABASE, or the URL of a server; that of the settings by default',
+}
 
 /** Commands that look after a store, and the program's own. */
 export const caring: readonly CommandEntry[] = [
@@ -77,6 +81,7 @@ A server goes by the rules that are in force on its store: with --server, give n
   {
     name: 'verify',
     about: 'check that a store holds what was written; may run while it is in use',
+    details: `With --server the server checks its own store, and goes on answering; it needs the scope admin. Ctrl-C ends the check there, too.`,
     args: [store],
     options: [
       {
@@ -90,11 +95,12 @@ A server goes by the rules that are in force on its store: with --server, give n
         about:
           'read only what came after the seal in this file, and write the next seal into it; without the file read all',
       },
-      ...onStore,
+      ...onStoreOrServer,
     ],
     examples: [
       ['agent-runtime verify tasks.db', 'read everything and compare it'],
       ['agent-runtime verify tasks.db --seal verified.json', 'read what is new since the last time'],
+      ['agent-runtime verify --server http://localhost:7007', 'let the server check its store'],
     ],
     exits: [
       [0, 'nothing is wrong'],
@@ -104,14 +110,19 @@ A server goes by the rules that are in force on its store: with --server, give n
   },
   {
     name: 'doctor',
-    about: 'show how a store is set up, or try whether a database server can hold one',
+    about: 'show how a store or a server is set up, or try whether a database server can hold a store',
     details: `For a file it shows durability, versions, files, sizes, the clock and processes. A server of PostgreSQL, or one that calls itself compatible, is tried for all that a store needs: version,
-rights, sessions, locks, notices, isolation, and tasks from end to end in a schema of their own, which is dropped again.`,
+rights, sessions, locks, notices, isolation, and tasks from end to end in a schema of their own, which is dropped again. With --server it shows what the server says of itself: versions, clock, workers, tasks, and
+what the token allows. With the scope admin the server looks at its own store, too.`,
     args: [store],
-    options: onStore,
+    options: onStoreOrServer,
     examples: [
       ['agent-runtime doctor tasks.db', 'what it stands on, and what is wrong with that'],
       ['agent-runtime doctor postgres://db.example/agents', 'can a store be used on this server?'],
+      [
+        'agent-runtime doctor --server http://localhost:7007',
+        'what a server says of itself, and of its store',
+      ],
     ],
     exits: [
       [0, 'nothing is wrong'],
@@ -121,6 +132,7 @@ rights, sessions, locks, notices, isolation, and tasks from end to end in a sche
   },
   {
     name: 'backup',
+    noServer: 'it copies the database itself: run it where the store is',
     about: 'copy a store into a new file, and verify the copy; may run while it is in use',
     args: [
       { name: '<store>', about: 'the store: a file, sqlite:FILE or postgres://HOST/DATABASE' },
@@ -134,6 +146,7 @@ rights, sessions, locks, notices, isolation, and tasks from end to end in a sche
   },
   {
     name: 'export',
+    noServer: 'it copies the database itself: run it where the store is',
     about: 'the same as backup: copy a store into a new SQLite file, from a file or from PostgreSQL',
     args: [
       { name: '<store>', about: 'the store: a file, sqlite:FILE or postgres://HOST/DATABASE' },
@@ -144,6 +157,7 @@ rights, sessions, locks, notices, isolation, and tasks from end to end in a sche
   },
   {
     name: 'import',
+    noServer: 'it moves the database itself: run it where the file is',
     about: 'move the store of a file to PostgreSQL, and verify it there',
     details: `All rows move with their ids, events and hashes, in one transaction. Stop the processes on the file first, and do not go on with the file afterwards:
 the tasks go on in PostgreSQL.`,
@@ -176,6 +190,7 @@ the tasks go on in PostgreSQL.`,
   },
   {
     name: 'completion',
+    noServer: 'it prints a script, and asks no store',
     about: 'print a completion script for a shell',
     args: [{ name: '<shell>', about: 'bash, zsh or fish', words: ['bash', 'zsh', 'fish'] }],
     examples: [

@@ -12,6 +12,8 @@ export interface CommandEntry {
   readonly examples: readonly Example[]
   /** It may make the store, and migrate one of an older version. Every other command needs a store that is there, and leaves its version as it is. */
   readonly makesStore?: boolean
+  /** Why it takes no `--server`, and what to use: `it …`. */
+  readonly noServer?: string
   /** Exit codes that mean something of their own here. */
   readonly exits?: readonly (readonly [code: number, when: string])[]
   /** Commands below this one. This one runs if none of them is named. */

@@ -8,6 +8,7 @@ import { readAmount, readDuration, readList, readTime, readWhole } from './value
 export const running: readonly CommandEntry[] = [
   {
     name: 'init',
+    noServer: 'it writes the files of a project, and asks no store',
     about: 'make a new project: a task, its test, and all that they need',
     args: [
       {
@@ -21,6 +22,7 @@ export const running: readonly CommandEntry[] = [
   },
   {
     name: 'worker',
+    noServer: 'it takes a server as its store, --store https://HOST',
     about: 'run tasks',
     details: `A daemon runs tasks until it is stopped. A job takes one task, runs it and ends. A hybrid worker runs tasks of the lanes interactive and normal itself, and
 starts a job for each queued task of the lane batch. SIGTERM and SIGINT drain it: running tasks have drainGraceMs to end, and what is left goes back to the

@@ -31,6 +31,7 @@ const readOnly = { flags: '--read-only', about: 'refuse whatever would change so
 export const serving: readonly CommandEntry[] = [
   {
     name: 'serve',
+    noServer: 'it is the server: name the store with --store',
     about: 'serve a store over HTTP, with its console, and run tasks if there are some',
     details: `With a module of task types it runs them, too; without one it only serves. On this machine's own addresses everybody is let in as long as the store holds no tokens;
 any other address needs one (agent-runtime token create). SIGTERM and SIGINT stop it: it refuses new requests, ends streams with an id to go on from, lets open requests end, and gives tasks
@@ -56,6 +57,7 @@ that do not end in time back to the queue.`,
   },
   {
     name: 'console',
+    noServer: "it serves the pages of a store; those of a server are at the server's own URL",
     about: 'look at a store in a browser',
     details:
       'It serves the console of a store on this machine, prints its URL, and opens it in a browser if it runs in a terminal.',

@@ -127,6 +127,7 @@ async function listen(
     limits,
     readOnly,
     remoteWorkers: store,
+    storeUrl: settings.store,
     tokens: 'store',
     console: hasConsole ? await assetsOf() : undefined,
     reports,

@@ -2,8 +2,7 @@ import type { Backup, BackupOptions } from './backup-store.ts'
 import type { Imported, ImportOptions } from './import-store.ts'
 import type { Inspection } from './inspect-store.ts'
 import type { ServerReport } from '../postgres/probe.ts'
-import type { VerifyOptions } from './verify-store.ts'
-import type { Verification } from './verify/verification.ts'
+import type { Verification, VerifyOptions } from './verify/verification.ts'
 
 // Each is loaded when it is first called: a program that runs tasks starts without them, and without the database's driver, which its store's thread loads.
 
@@ -16,6 +15,10 @@ import type { Verification } from './verify/verification.ts'
  * Source: `docs/operating.md`, Verify.
  */
 export async function verifyStore(url: string, options: VerifyOptions = {}): Promise<Verification> {
+  if (options.thread === true) {
+    const { verifyInThread } = await import('../line/verify-line.ts')
+    return verifyInThread(url, options)
+  }
   const { verify } = await import('./verify-store.ts')
   return verify(url, options)
 }

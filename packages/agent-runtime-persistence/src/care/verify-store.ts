@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   assertOptions,
+  flagRule,
+  functionRule,
   invalid,
   isRecord,
   type Rules,
@@ -17,25 +19,16 @@ import { chainDigest, nextTurn, systemEnvironment } from '../system.ts'
 import { isPostgresUrl } from '../postgres/url.ts'
 import { parseStoreUrl } from '../store-url.ts'
 import { reportOf } from './verify/unreadable-file.ts'
-import type { Seal, Verification } from './verify/verification.ts'
+import { Tally } from './verify/tally.ts'
+import type { Seal, Verification, VerifyOptions } from './verify/verification.ts'
 import { verifyDatabase } from './verify/verify-database.ts'
-
-export interface VerifyOptions {
-  /** How many faults are described in full: 1 to 10 000, 100 by default. */
-  readonly maxFaults?: number
-  /**
-   * The seal of an earlier verification: only the commits after it are read, with all tasks that they touched, and the counters. So it costs what is
-   * new. It does not look at pages, nor at what no commit has touched since.
-   */
-  readonly since?: Seal
-  /** Ends it early: it rejects with the signal's reason. */
-  readonly signal?: AbortSignal
-}
 
 const verifyRules: Rules<VerifyOptions> = {
   maxFaults: wholeNumber(1, 10_000),
   since: ['a seal, as a verification returns it: { storeId, commit, hash }', isSeal],
   signal: signalRule,
+  onProgress: functionRule,
+  thread: flagRule,
 }
 
 /** Whether something is a {@link Seal}, whichever store it is of. */
@@ -69,7 +62,7 @@ async function verifyCopy(url: string, options: VerifyOptions): Promise<Verifica
   const folder = await mkdtemp(join(tmpdir(), 'agent-runtime-verify-'))
   try {
     const path = join(folder, 'copy.db')
-    await copyToFile(url, path, options)
+    await copyToFile(url, path, { signal: options.signal })
     return await verifyFile(path, options)
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -79,19 +72,22 @@ async function verifyCopy(url: string, options: VerifyOptions): Promise<Verifica
 /** The same by the path of the file. */
 export async function verifyFile(
   given: string,
-  { maxFaults = 100, since, signal }: VerifyOptions = {},
+  { maxFaults = 100, since, signal, onProgress }: VerifyOptions = {},
 ): Promise<Verification> {
   const { db, path, isCut } = openWhatIsLeft(given)
   const { digest } = systemEnvironment()
   try {
     const hashes = { chain: chainDigest, sha256Hex: (text: string) => digest.sha256Hex(text) }
     if (since !== undefined) assertSealOf(db, path, since)
+    const tally = new Tally()
     // Read before the first slice: the journal is never behind what was an anchor before.
-    const slices = verifyDatabase({ db, path, isCut, anchor: lookForAnchor(path), hashes, maxFaults, since })
+    const anchor = lookForAnchor(path)
+    const slices = verifyDatabase({ db, path, isCut, anchor, hashes, maxFaults, since, tally })
     for (;;) {
       signal?.throwIfAborted()
       const { done, value } = slices.next()
       if (done === true) return value
+      onProgress?.({ tasks: tally.tasks, events: tally.events })
       await nextTurn()
     }
   } catch (error) {

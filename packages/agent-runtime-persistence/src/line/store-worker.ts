@@ -17,6 +17,7 @@ import {
   wakeWord,
   type FromThread,
   type ThreadStart,
+  type VerifyStart,
 } from './thread-messages.ts'
 import { HintPace } from './hint-pace.ts'
 
@@ -87,7 +88,12 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   port.close()
 }
 
-async function run(port: MessagePort, start: ThreadStart): Promise<void> {
+async function run(port: MessagePort, start: ThreadStart | VerifyStart): Promise<void> {
+  if ('verifies' in start) {
+    const { runVerification } = await import('./verify-thread.ts')
+    await runVerification(port, start)
+    return
+  }
   if (!isPostgresUrl(start.path)) {
     runStore(port, start)
     return
@@ -96,4 +102,4 @@ async function run(port: MessagePort, start: ThreadStart): Promise<void> {
   await runPostgresStore(port, start)
 }
 
-if (parentPort !== null) void run(parentPort, workerData as ThreadStart)
+if (parentPort !== null) void run(parentPort, workerData as ThreadStart | VerifyStart)

@@ -8,6 +8,7 @@ import {
   type StoreErrorCode,
   type StoreInfo,
 } from '@ku0/agent-runtime-core'
+import type { Verification, VerifyOptions, VerifyProgress } from '../care/verify/verification.ts'
 import type { Answer, Turn } from '../engine/turn.ts'
 import type { Durability } from '../durability.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
@@ -31,6 +32,19 @@ export interface ThreadStart extends Stance {
    */
   readonly signal: SharedArrayBuffer
 }
+
+/** What the same thread is started with to verify a store, and do nothing else. */
+export interface VerifyStart {
+  /** The URL of the store. */
+  readonly verifies: string
+  readonly options: Omit<VerifyOptions, 'signal' | 'onProgress'>
+}
+
+/** What it says then. The message that it may get ends it early. */
+export type FromVerification =
+  | { readonly kind: 'progress'; readonly progress: VerifyProgress }
+  | { readonly kind: 'done'; readonly report: Verification }
+  | { readonly kind: 'refused'; readonly error: ErrorRecord }
 
 export const wakeWord = 0
 export const beatWord = 1

@@ -9,6 +9,8 @@ export interface Caller {
   readonly client?: string
   /** The task types that it is bound to. */
   readonly types?: ReadonlySet<string>
+  /** When its token ends, epoch ms. */
+  readonly expiresAt?: number
 }
 
 /** Everybody who reaches a server that has no tokens, which only loopback does. */

@@ -2,7 +2,7 @@ import { type AccessScope, accessScopes } from '@ku0/agent-runtime-core'
 
 /**
  * The rights of a token. `read`: look at tasks and the store. `submit`: submit tasks. `operate`: cancel, retry, fork, signal, resume,
- * answer approvals and budgets, change schedules. `work`: run tasks as a remote worker. `admin`: all of that, change clients and tokens, and prune the store.
+ * answer approvals and budgets, change schedules. `work`: run tasks as a remote worker. `admin`: all of that, change clients and tokens, prune the store, verify and inspect it.
  */
 export const scopes = accessScopes
 export type Scope = AccessScope

@@ -91,14 +91,16 @@ export class TokenBook {
 }
 
 function entryOf(token: TokenOptions): Entry {
+  const expiresAt = token.expiresAt === undefined ? Number.POSITIVE_INFINITY : Number(token.expiresAt)
   return {
     digest: Buffer.from(token.hash, 'hex'),
-    expiresAt: token.expiresAt === undefined ? Number.POSITIVE_INFINITY : Number(token.expiresAt),
+    expiresAt,
     caller: {
       name: token.name,
       scopes: new Set(token.scopes),
       ...(token.client === undefined ? {} : { client: token.client }),
       ...(token.types === undefined ? {} : { types: new Set(token.types) }),
+      ...(token.expiresAt === undefined ? {} : { expiresAt }),
     },
   }
 }

@@ -62,6 +62,11 @@ export const serverCodes = {
     remedy: 'Wait as long as the header Retry-After says.',
     status: 429,
   },
+  no_store_place: {
+    meaning: 'The server cannot look at its store beside the runtime.',
+    remedy: 'Run the command where the store is, or give createServer the option storeUrl.',
+    status: 501,
+  },
   not_served: {
     meaning: 'The process behind this server cannot do this: it is a client without handlers.',
     remedy: 'Ask a server that is made with a runtime.',

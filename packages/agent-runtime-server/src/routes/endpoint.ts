@@ -38,6 +38,8 @@ export interface Endpoint<
    * to what it sees; `none`: the route is about the whole store, and is refused.
    */
   readonly bound: 'task' | 'own' | 'none'
+  /** Whether it changes nothing, so that a read-only server answers it; by default that is so for the scope `read`. */
+  readonly onlyReads?: boolean
   readonly params?: Params
   readonly query?: Query
   readonly body?: Body

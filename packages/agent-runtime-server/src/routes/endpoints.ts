@@ -59,6 +59,7 @@ import {
   triggerSchedule,
   upcomingTimes,
 } from './schedules.ts'
+import { inspectStore, showVerification, startVerification, stopVerification } from './care.ts'
 import { listReports, showReport } from './reports.ts'
 import { listAgreements } from './agreements.ts'
 import { listEntries, purchaseCredits, showCredits } from './credits.ts'
@@ -152,6 +153,10 @@ export const endpoints: readonly Endpoint[] = [
   showStats,
   showInfo,
   deadLetters,
+  startVerification,
+  showVerification,
+  stopVerification,
+  inspectStore,
   listTokens,
   createToken,
   revokeToken,

@@ -1,9 +1,10 @@
 import { z } from '../wire/zod.ts'
 import { lanes, RuntimeError } from '@ku0/agent-runtime-core'
-import { allows } from '../access/caller.ts'
+import { allows, owner } from '../access/caller.ts'
 import { scopes } from '../access/token-options.ts'
 import { problemOf } from '../problem/problem.ts'
 import { answer, nothing, type Serving } from '../serving.ts'
+import { API_VERSION } from '../version.ts'
 import { CursorText, LimitText, wholeText, WorkerPath } from '../wire/parameters.ts'
 import { LeaseSchema, TaskSchema, WorkerSchema } from '../wire/records.ts'
 import { Moment } from '../wire/schema.ts'
@@ -311,16 +312,46 @@ export const showInfo = endpoint({
         storeId: z.string(),
         durability: z.string(),
         schemaVersion: z.int(),
+        apiVersion: z.string(),
+        versions: z
+          .record(z.string(), z.string())
+          .openapi({ description: 'The versions of Node and of the database, as the server has them' }),
+        at: Moment.openapi({ description: "The server's clock" }),
+        readOnly: z.boolean(),
+        remoteWorkers: z.boolean().openapi({ description: 'Whether it takes remote workers' }),
         replays: z.boolean().openapi({ description: 'Whether tasks can be replayed here' }),
         scopes: z.array(z.enum(scopes)).openapi({ description: 'What the caller may do here' }),
+        token: z
+          .object({
+            name: z.string(),
+            client: z.string().optional(),
+            types: z.array(z.string()).optional(),
+            expiresAt: Moment.optional(),
+          })
+          .optional()
+          .openapi({ description: "The caller's token; absent where the server asks for none" }),
       }),
     },
   },
   async run({ serving, caller }) {
-    const { kind, storeId, durability, schemaVersion } = serving.runtime.info
-    const replays = serving.runtime.replay !== undefined
+    const { kind, storeId, durability, schemaVersion, versions } = serving.runtime.info
+    const { readOnly, remote, environment } = serving
     const own = scopes.filter((scope) => allows(caller, scope) && (scope === 'read' || !serving.readOnly))
-    return answer(serving, { kind, storeId, durability, schemaVersion, replays, scopes: own })
+    const { name, client, types, expiresAt } = caller
+    return answer(serving, {
+      kind,
+      storeId,
+      durability,
+      schemaVersion,
+      apiVersion: API_VERSION,
+      versions,
+      at: environment.clock.now(),
+      readOnly,
+      remoteWorkers: remote !== undefined && !readOnly,
+      replays: serving.runtime.replay !== undefined,
+      scopes: own,
+      token: caller === owner ? undefined : { name, client, types: types && [...types], expiresAt },
+    })
   },
 })
 

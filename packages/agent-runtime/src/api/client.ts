@@ -299,6 +299,11 @@ export interface Client extends AsyncDisposable {
    * Source: `docs/operating.md`.
    */
   keepSeries(): Disposable
+  /**
+   * Deletes what the rules of retention in force no longer keep, every `retention.everyMs`, until it is disposed of; does nothing where there are none. A process
+   * with workers does this by itself, and a server does it for the store that it serves, whose workers may all be remote. Source: `docs/retention.md`.
+   */
+  keepRetention(): Disposable
   /** The registered workers, of every process on the store. */
   workers(): Promise<readonly WorkerStatus[]>
   /**

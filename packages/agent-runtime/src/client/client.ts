@@ -96,6 +96,7 @@ import { pruneStore } from './prune.ts'
 import { awaitResult } from './result.ts'
 import { resumeTask } from './resume-task.ts'
 import { retryMany } from './retry-many.ts'
+import { RetentionKeeper } from '../retention/keeper.ts'
 import { SeriesKeeper } from '../retention/series-keeper.ts'
 import { SaidOnce } from '../terms/said-once.ts'
 import { ScheduleBook } from './schedules.ts'
@@ -465,6 +466,23 @@ export class StoreClient implements Client {
     const keeper = new SeriesKeeper({ store: this.#store, clock, timers, log })
     this.#keepers.add(keeper)
     return keeper
+  }
+
+  keepRetention(): Disposable {
+    this.lifetime.assertOpen()
+    const { config, environment, log } = this.#deps
+    const { clock, timers } = environment
+    const keeper = new RetentionKeeper({ store: this.#store, config, clock, timers, log })
+    const listening = this.#store.listen({ configured: (inForce) => keeper.configured(inForce) })
+    keeper.start()
+    const ending = {
+      [Symbol.dispose]: () => {
+        listening[Symbol.dispose]()
+        keeper.close()
+      },
+    }
+    this.#keepers.add(ending)
+    return ending
   }
 
   async workers(): Promise<Reads['workers']['answer']> {

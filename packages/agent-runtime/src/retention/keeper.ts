@@ -12,7 +12,7 @@ import { foldPass } from './fold-pass.ts'
 import { prunePass } from './prune-pass.ts'
 
 /**
- * Deletes tasks that retention no longer keeps, and folds old entries of ledgers, every `retention.everyMs`. Every process with workers has one, and all are equal: what one has
+ * Deletes tasks that retention no longer keeps, and folds old entries of ledgers, every `retention.everyMs`. Every process with workers has one, and so has a server; all are equal: what one has
  * deleted is not there for the next. Does nothing where there is no retention. Source: `docs/semantics.md 6.6`.
  */
 export class RetentionKeeper {
@@ -76,6 +76,9 @@ export class RetentionKeeper {
       const folded = await foldPass(deps, false, between)
       if (folded > 0) log('debug', 'retention folded entries of ledgers', { folded })
     } catch (error) {
+      const { code } = error as { readonly code?: unknown }
+      // The token of a line does not allow it: the server keeps its own store.
+      if (code === 'line_refused') this.#open = false
       if (this.#open) log('warn', 'retention could not delete tasks', { error: describeError(error) })
     }
     this.#isPassing = false

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -15,6 +17,7 @@ import {
   type Receipt,
   type Worker,
 } from '../../src/index.ts'
+import { systemEnvironment } from '../../src/system.ts'
 import { review } from '../processes/contracts.ts'
 import { folder } from '../real-processes.ts'
 
@@ -179,4 +182,34 @@ test('a contract types what is submitted and what comes back, and its handler', 
   void (() => defineTask(sum, () => 'three'))
   expect(() => defineContract({ type: '$ku0/own', input: z.null() })).toThrow("does not begin with '$ku0/'")
   expect(() => defineContract({ type: 'a' } as never)).toThrow("task 'a': input: a schema")
+})
+
+test('6.6 a client keeps the rules of retention as long as it is asked to', async () => {
+  const environment = createVirtualEnvironment('retention', { digest: systemEnvironment.digest })
+  const retention = { canceled: { ageMs: 1_000 }, everyMs: 1_000 }
+  const { config } = parseExecutionConfig({ retention })
+  const store = await openStore('sqlite::memory:', { config, environment })
+  onTestFinished(() => store.close())
+  const client = await clientOn(store, { config: { retention }, environment })
+  const canceled = async () => {
+    const { taskId } = await client.submit('any', null)
+    await client.cancel(taskId)
+    // The newest task of all stays.
+    await client.submit('any', null)
+    return taskId
+  }
+  /** The state of a task after three rounds of retention. */
+  const later = async (taskId: string) => {
+    for (let ms = 0; ms < 3_000; ms += 100) {
+      environment.clock.advanceBy(100)
+      await setImmediate()
+    }
+    return (await client.status(taskId))?.state
+  }
+  const first = await canceled()
+  expect(await later(first)).toBe('canceled')
+  const keeping = client.keepRetention()
+  expect(await later(first)).toBeUndefined()
+  keeping[Symbol.dispose]()
+  expect(await later(await canceled())).toBe('canceled')
 })

@@ -395,6 +395,10 @@ export const doors: Readonly<Record<string, Door>> = {
     given: [],
     open: ({ runtime }) => runtime.keepSeries()[Symbol.dispose](),
   },
+  keepRetention: {
+    given: [],
+    open: ({ runtime }) => runtime.keepRetention()[Symbol.dispose](),
+  },
   workers: { given: [], open: ({ runtime }) => runtime.workers() },
   drainWorker: { given: [name], open: ({ runtime }, it: never) => runtime.drainWorker(it) },
   undrainWorker: { given: [name], open: ({ runtime }, it: never) => runtime.undrainWorker(it) },

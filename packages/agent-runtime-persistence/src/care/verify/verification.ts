@@ -34,3 +34,29 @@ export interface Verification {
   /** The seal of the last commit that it looked at, for the next verification; null if something is wrong. */
   readonly seal: Seal | null
 }
+
+/** Options of `verifyStore`. */
+export interface VerifyOptions {
+  /** How many faults are described in full: 1 to 10 000, 100 by default. */
+  readonly maxFaults?: number
+  /**
+   * The seal of an earlier verification: only the commits after it are read, with all tasks that they touched, and the counters. So it costs what is
+   * new. It does not look at pages, nor at what no commit has touched since.
+   */
+  readonly since?: Seal
+  /** Ends it early: it rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+  /** Called after each slice with what was looked at so far. */
+  readonly onProgress?: (progress: VerifyProgress) => void
+  /**
+   * Whether it works in a thread of its own; false by default. Some slices take seconds where the store has many GB, and a process that answers others
+   * does not stand still meanwhile.
+   */
+  readonly thread?: boolean
+}
+
+/** How far a verification is. */
+export interface VerifyProgress {
+  readonly tasks: number
+  readonly events: number
+}

@@ -20,7 +20,7 @@ import { checkPipelines } from './pipeline-rules.ts'
 import { remedyOf } from './remedy.ts'
 import { checkEvaluations, checkOwners, checkRecords } from './record-rules.ts'
 import { checkCounters, compareSpent, compareSums, readSpent, readSums, type Sums } from './sum-rules.ts'
-import { Tally } from './tally.ts'
+import type { Tally } from './tally.ts'
 import { prepareTaskRules } from './task-rules.ts'
 import type { Seal, Verification } from './verification.ts'
 
@@ -36,6 +36,8 @@ interface VerifyCase {
   readonly maxFaults: number
   /** Of this store: it begins after it. */
   readonly since: Seal | undefined
+  /** Empty; it counts what was looked at. */
+  readonly tally: Tally
 }
 
 /**
@@ -50,6 +52,7 @@ export function* verifyDatabase({
   hashes,
   maxFaults,
   since,
+  tally,
 }: VerifyCase): Generator<void, Verification> {
   const faults = new Faults(maxFaults)
   const slice = <T>(run: () => T): T => db.transaction(run)()
@@ -57,7 +60,6 @@ export function* verifyDatabase({
   let walk: JournalWalk | undefined
   /** Whether all could be read. */
   let isWhole = false
-  const tally = new Tally()
   const anchor = found === 'unreadable' ? undefined : found
   if (found === 'unreadable')
     faults.add('anchor', 'the anchor', 'one that can be read', 'one that cannot be trusted')

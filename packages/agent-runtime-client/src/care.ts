@@ -1,0 +1,117 @@
+import { ApiError } from './errors.ts'
+import type { CallOptions } from './options.ts'
+import type { Transport } from './transport.ts'
+
+/** One thing in a store that is not as it was written, or not what its events say. */
+export interface StoreFault {
+  readonly what: 'file' | 'anchor' | 'journal' | 'event' | 'row' | 'sum'
+  readonly where: string
+  readonly expected: string
+  readonly actual: string
+}
+
+/** A commit up to which a store was verified. Keep it apart from the store. */
+export interface StoreSeal {
+  readonly storeId: string
+  readonly commit: number
+  readonly hash: string
+}
+
+/** The result of a verification. */
+export interface StoreVerification {
+  /** Nothing is wrong. */
+  readonly ok: boolean
+  readonly storeId: string
+  /** How much was looked at. */
+  readonly tasks: number
+  readonly events: number
+  readonly commits: number
+  readonly faults: readonly StoreFault[]
+  /** How many there are in all. */
+  readonly faultCount: number
+  /** The last commit up to which all is as it was written, and when that was, epoch ms. */
+  readonly lastGood: { readonly commit: number; readonly at: number | null }
+  /** The way to mend the store; null where nothing is wrong. */
+  readonly remedy: string | null
+  /** The commit that the anchor names; null where there is no anchor. */
+  readonly anchored: number | null
+  /** The commit of the seal after which it began; null if it read all. */
+  readonly since: number | null
+  /** The seal for the next verification; null if something is wrong. */
+  readonly seal: StoreSeal | null
+}
+
+/** The options of {@link Care.verifyStore}. */
+export interface VerifyStoreOptions extends CallOptions {
+  /** How many faults to list in full: 1 to 10 000, 100 by default. */
+  readonly maxFaults?: number | undefined
+  /** The seal of an earlier verification: only what came after it is read. */
+  readonly since?: StoreSeal | undefined
+  /** Called again and again with what was looked at so far. */
+  readonly onProgress?: ((progress: { readonly tasks: number; readonly events: number }) => void) | undefined
+}
+
+/** The findings about a store and its surroundings: of a file `problems`, of PostgreSQL `checks`. */
+export interface StoreInspection {
+  /** All that was promised holds. */
+  readonly ok: boolean
+  readonly [more: string]: unknown
+}
+
+/** Looks after the store behind the server; it needs the scope `admin`. */
+export interface Care {
+  /**
+   * Checks, in the server, that the store holds what was written, and waits for what is found; an aborted signal ends it there, too. Throws
+   * `too_many_requests` while another one runs.
+   */
+  verifyStore(options?: VerifyStoreOptions): Promise<StoreVerification>
+  /** How the store is set up, and what is wrong with that. */
+  inspectStore(options?: CallOptions): Promise<StoreInspection>
+}
+
+interface Run {
+  readonly id: string
+  readonly state: 'running' | 'done' | 'stopped' | 'failed'
+  readonly tasks: number
+  readonly events: number
+  readonly report?: Omit<StoreVerification, 'since'> & { readonly sealed: number | null }
+  readonly problem?: string
+}
+
+/** The care of a store, on a transport. */
+export function careOn(transport: Transport): Care {
+  return {
+    async verifyStore({ signal, onProgress, ...body } = {}) {
+      signal?.throwIfAborted()
+      // Whoever aborts it now would not know which one to end.
+      let run = (await transport.json({ method: 'POST', path: '/verifications', body })) as Run
+      const path = `/verifications/${run.id}`
+      try {
+        for (let wait = 10; run.state === 'running'; wait = Math.min(500, wait * 2)) {
+          onProgress?.({ tasks: run.tasks, events: run.events })
+          await transport.pause(wait, signal)
+          run = (await transport.json({ path, signal })) as Run
+        }
+      } catch (error) {
+        // Nobody waits for what it finds. If that is not heard, it ends by itself.
+        if (signal?.aborted === true) await transport.send({ method: 'DELETE', path }).catch(() => undefined)
+        throw error
+      }
+      if (run.report === undefined) throw endedEarly(run)
+      const { sealed: since, seal, ...report } = run.report
+      return { ...report, since, seal }
+    },
+    inspectStore: async ({ signal } = {}) =>
+      (await transport.json({ path: '/inspection', signal })) as StoreInspection,
+  }
+}
+
+function endedEarly({ state, problem, tasks }: Run): ApiError {
+  return new ApiError({
+    type: 'about:blank',
+    status: 500,
+    title: 'A verification ended early',
+    code: 'internal',
+    detail: `the server verified ${tasks} tasks and then ended: ${problem ?? state}`,
+  })
+}

@@ -1,0 +1,44 @@
+import {
+  type Inspection,
+  inspectStore,
+  probeServer,
+  type ServerReport,
+  verifyStore,
+} from '@ku0/agent-runtime-persistence'
+import type { Served } from '../options.ts'
+import { refusal } from '../problem/problem.ts'
+import type { Verify } from './verifications.ts'
+
+/** Looks after the store itself, beside the runtime that works on it. Each throws a 501 where nobody has said where the store is. */
+export interface StoreCare {
+  readonly verify: () => Verify
+  readonly inspect: () => Promise<Inspection | ServerReport>
+}
+
+/** The care of the store at a URL; by default of the file that the runtime has open. */
+export function storeCareOf(runtime: Served, given: string | undefined): StoreCare {
+  const url = () => {
+    const { kind, location } = runtime.info
+    // A runtime that is itself a remote worker has its server's URL here.
+    const isFile = kind === 'sqlite' && !/^https?:/i.test(location)
+    const known = given ?? (isFile ? `sqlite:${location}` : undefined)
+    if (known !== undefined) return known
+    throw refusal(
+      'no_store_place',
+      kind === 'memory'
+        ? 'the store is in memory: it has no file to look at'
+        : 'the server does not know where its store is (the option storeUrl)',
+    )
+  }
+  return {
+    verify: () => {
+      const place = url()
+      // A large store takes seconds for some slices, in which this thread would answer nobody.
+      return (options) => verifyStore(place, { ...options, thread: true })
+    },
+    inspect: async () => {
+      const place = url()
+      return /^postgres(?:ql)?:/i.test(place) ? probeServer(place) : inspectStore(place)
+    },
+  }
+}

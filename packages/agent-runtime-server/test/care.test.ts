@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { verifyStore } from '@ku0/agent-runtime-persistence'
+import { afterAll, expect, test } from 'vitest'
+import { Verifications } from '../src/care/verifications.ts'
+import { API_VERSION } from '../src/version.ts'
+import { type Call, callerOf, servedRuntime, serverOn, token } from './served.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'server-care-'))
+const path = join(folder, 'tasks.db')
+const runtime = await servedRuntime({ store: `sqlite:${path}` })
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+for (let n = 0; n < 5; n += 1) await runtime.result(await runtime.submit('add', { a: n, b: 1 }))
+const call = callerOf(serverOn(runtime))
+
+/** A verification once it is over. */
+async function over(ask: Call, body: unknown = {}) {
+  const { status, json, headers } = await ask('POST', '/api/v1/verifications', body)
+  expect([status, json.state]).toEqual([202, 'running'])
+  const at = headers.get('location') ?? ''
+  let seen = await ask('GET', at)
+  while (seen.json.state === 'running') {
+    await setImmediate()
+    seen = await ask('GET', at)
+  }
+  return seen.json
+}
+
+test('a server verifies its store while it answers, and what is new since a seal', async () => {
+  const { report, ...run } = await over(call)
+  const { since, lastGood, ...own } = await verifyStore(`sqlite:${path}`)
+  const at = lastGood.at === null ? null : new Date(lastGood.at).toISOString()
+  expect(report).toEqual({ ...own, lastGood: { ...lastGood, at }, sealed: since })
+  expect(run).toMatchObject({ state: 'done', tasks: 5, events: own.events })
+
+  await runtime.result(await runtime.submit('add', { a: 9, b: 9 }))
+  const { report: newer } = await over(call, { since: report.seal, maxFaults: 1 })
+  expect(newer).toMatchObject({ ok: true, tasks: 1, sealed: report.seal.commit })
+  const foreign = { ...report.seal, storeId: '0'.repeat(17) }
+  const { state, problem } = await over(call, { since: foreign })
+  expect([state, problem]).toEqual(['failed', expect.stringContaining('since is the seal of store')])
+})
+
+test('one verification runs at a time; one that is stopped stays so, and an unknown one is none', async () => {
+  const first = await call('POST', '/api/v1/verifications', {})
+  const second = await call('POST', '/api/v1/verifications', {})
+  const at = `/api/v1/verifications/${first.json.id}`
+  expect([second.status, second.json.detail]).toEqual([429, expect.stringContaining(first.json.id)])
+  expect((await call('DELETE', at)).json.state).toBe('stopped')
+  expect((await call('GET', at)).json).toMatchObject({ state: 'stopped' })
+  expect((await call('GET', `${at.slice(0, -1)}x`)).status).toBe(400)
+  const unknown = at.replace(first.json.id, '00000000-0000-4000-8000-000000000000')
+  expect((await call('GET', unknown)).status).toBe(404)
+})
+
+test('an older verification makes room, and the end of the server ends one', async () => {
+  const closing = new AbortController()
+  const errors: unknown[] = []
+  const runs = new Verifications(closing.signal, (error) => errors.push(error))
+  const report = await verifyStore(`sqlite:${path}`)
+  for (let n = 0; n < 9; n += 1) {
+    runs.start(`run ${n}`, {}, async () => report)
+    await setImmediate()
+  }
+  expect(() => runs.find('run 0')).toThrow('there is no verification run 0')
+  expect(runs.find('run 1').report).toBe(report)
+  runs.start('broken', {}, () => Promise.reject(new Error('the disk said no')))
+  await setImmediate()
+  expect(runs.find('broken')).toMatchObject({ state: 'failed', problem: expect.not.stringContaining('disk') })
+  expect(errors).toEqual([new Error('the disk said no')])
+  const endless = ({ signal }: { readonly signal?: AbortSignal }) =>
+    new Promise<never>((_, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason as Error))
+    })
+  runs.start('last', {}, endless)
+  closing.abort()
+  await setImmediate()
+  expect(runs.find('last').state).toBe('stopped')
+})
+
+test('a server says how its store is set up, to the scope admin alone', async () => {
+  const { status, json } = await call('GET', '/api/v1/inspection')
+  expect([status, json]).toMatchObject([
+    200,
+    {
+      ok: true,
+      path,
+      storeId: runtime.info.storeId,
+      counts: { tasks: 6 },
+      durability: { journalMode: 'wal' },
+    },
+  ])
+  const ask = callerOf(serverOn(runtime, { tokens: [token('all', ['read', 'submit', 'operate', 'work'])] }), {
+    authorization: 'Bearer all',
+  })
+  expect((await ask('GET', '/api/v1/inspection')).status).toBe(403)
+  expect((await ask('POST', '/api/v1/verifications', {})).status).toBe(403)
+})
+
+test('a read-only server verifies, since that changes nothing', async () => {
+  const ask = callerOf(serverOn(runtime, { readOnly: true }))
+  const { status, headers } = await ask('POST', '/api/v1/verifications', {})
+  expect([status, (await ask('DELETE', headers.get('location') ?? '')).json.state]).toEqual([202, 'stopped'])
+  expect((await ask('GET', '/api/v1/inspection')).status).toBe(403)
+})
+
+test('a store in memory is not looked at beside its runtime', async () => {
+  const ask = callerOf(serverOn(await servedRuntime()))
+  const answers = [await ask('POST', '/api/v1/verifications', {}), await ask('GET', '/api/v1/inspection')]
+  expect(answers.map(({ status, json }) => [status, json.code])).toEqual([
+    [501, 'no_store_place'],
+    [501, 'no_store_place'],
+  ])
+})
+
+test('a server says which it is, what time it has, and what the token allows', async () => {
+  const { json } = await call('GET', '/api/v1/info')
+  expect(json).toMatchObject({
+    apiVersion: API_VERSION,
+    versions: { node: process.versions.node },
+    readOnly: false,
+    remoteWorkers: false,
+  })
+  expect(json).not.toHaveProperty('token')
+  expect(new Date(json.at).toISOString()).toBe(json.at)
+  const expiresAt = '2999-01-01T00:00:00.000Z'
+  const bound = token('mine', ['read'], { client: 'acme', types: ['add'], expiresAt: new Date(expiresAt) })
+  const ask = callerOf(serverOn(runtime, { tokens: [bound], readOnly: true }), {
+    authorization: 'Bearer mine',
+  })
+  expect((await ask('GET', '/api/v1/info')).json).toMatchObject({
+    readOnly: true,
+    scopes: ['read'],
+    token: { name: 'mine', client: 'acme', types: ['add'], expiresAt },
+  })
+})
