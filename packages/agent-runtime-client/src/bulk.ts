@@ -24,7 +24,7 @@ export interface BulkAction {
 }
 
 /** Which tasks a bulk action is about. */
-export interface BulkFilter extends Omit<ListFilter, 'limit' | 'cursor'> {
+export interface BulkFilter extends Omit<ListFilter, 'values' | 'limit' | 'cursor'> {
   /** For failed tasks: of what kind. */
   readonly kind?: string | undefined
 }

@@ -131,7 +131,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       const page = await transport.json({ path: '/tasks', query: queryOf(filter), signal })
       return page as Awaited<ReturnType<HttpClient['list']>>
     },
-    async count(filter = {}, { signal } = {}) {
+    async count(filter: ListFilter = {}, { signal } = {}) {
       const query = { ...queryOf(filter), limit: 1, count: true }
       const { count } = (await transport.json({ path: '/tasks', query, signal })) as {
         readonly count: number

@@ -83,7 +83,7 @@ export interface HttpClient extends Operations {
     options?: CallOptions,
   ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: string }>
   /** How many tasks the filter selects. */
-  count(filter?: Omit<ListFilter, 'limit' | 'cursor'>, options?: CallOptions): Promise<number>
+  count(filter?: Omit<ListFilter, 'values' | 'limit' | 'cursor'>, options?: CallOptions): Promise<number>
   /** A page of the events of a task that are stored now. */
   history(
     task: TaskLike,

@@ -132,6 +132,8 @@ export interface ListFilter {
   readonly labels?: Readonly<Record<string, string>> | undefined
   /** A part of the id, the type, the client, a label or the error, in any case. */
   readonly text?: string | undefined
+  /** Whether tasks come with their inputs and outputs, which may be large. True by default. */
+  readonly values?: boolean | undefined
   /** 1 to 1000, 100 by default. */
   readonly limit?: number | undefined
   readonly cursor?: string | undefined

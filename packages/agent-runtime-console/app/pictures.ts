@@ -1,6 +1,6 @@
 // Takes pictures of every page, for people to look at.
 //
-//   node packages/agent-runtime-console/app/pictures.ts FOLDER [none|some|many] [WIDTHS] [PAGES]
+//   node packages/agent-runtime-console/app/pictures.ts FOLDER [none|some|many|errors] [WIDTHS] [PAGES]
 //   node packages/agent-runtime-console/app/pictures.ts docs docs
 //
 // `docs` writes those of docs/console.md, after tasks have come and gone for a minute.
@@ -93,6 +93,20 @@ interface Look {
   readonly waitMs: number
 }
 
+/** What a server answers whose disk is full. */
+const busy = {
+  status: 503,
+  contentType: 'application/problem+json',
+  body: JSON.stringify({
+    type: 'about:blank',
+    title: 'Store error',
+    status: 503,
+    code: 'store_full',
+    detail: 'the disk of the store is full',
+    remedy: 'free some space on it; nothing that was recorded is lost',
+  }),
+}
+
 const widths = (process.argv[4] ?? '390,1280,1920').split(',').map(Number)
 const browser = await launch()
 const only = process.argv[5]?.split(',')
@@ -137,11 +151,12 @@ try {
         viewport: { width, height },
         colorScheme,
       })
+      if (scale === 'errors') await page.route('**/api/v1/**', (route) => route.fulfill(busy))
       for (const [name, path] of Object.entries(pages)) {
         if (only !== undefined && !only.includes(name)) continue
         await page.goto(scene.url + path)
         await page.locator('h1').waitFor()
-        await page.waitForTimeout(name === 'overview' ? 4_500 : 900)
+        await page.waitForTimeout(name === 'overview' || scale === 'errors' ? 4_500 : 900)
         await page.screenshot({ path: join(folder, `${scale}-${name}-${width}-${colorScheme}.png`) })
         const wide = await page.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',

@@ -172,6 +172,18 @@ test('tasks are listed by states, labels, client and text, page by page, and cou
   expect(all.json.count).toBe(await runtime.count())
 })
 
+test('tasks are listed without their inputs and outputs on demand', async () => {
+  await runtime.result(await runtime.submit('add', { a: 1, b: 2 }, { taskId: 'light' }))
+  const listed = async (more: string) => {
+    const { json } = await call('GET', `/api/v1/tasks?text=light&types=add${more}`)
+    return json.tasks[0]
+  }
+  const { input, output, ...rest } = await listed('')
+  expect([input, output]).toEqual([{ a: 1, b: 2 }, 3])
+  expect(await listed('&values=false')).toEqual(rest)
+  expect(await listed('&values=true')).toEqual({ input, output, ...rest })
+})
+
 test('values that are redacted are in no answer', async () => {
   await runtime.submit('wait', { user: 'ann', password: 'hunter2' }, { taskId: 'secret' })
   for (const path of ['', '/events', '/explain'])

@@ -30,7 +30,7 @@ export async function openPage(
 }
 
 /** As somebody with a browser that was never here: pages that it opens share what was stored and compiled. */
-export function openVisit(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+function openVisit(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   return browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
 }
 

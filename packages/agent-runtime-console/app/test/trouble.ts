@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
 import { violationsOn } from './axe.ts'
 import { openPage } from './browser.ts'
-import { fill, open } from './scene.ts'
+import { open } from './scene.ts'
 
 /** Tokens, errors, a server that goes away, and very many tasks. */
 export function testTrouble(browser: () => Browser): void {
@@ -21,7 +21,8 @@ export function testTrouble(browser: () => Browser): void {
         { name: 'reader', hash: hashToken(reader), scopes: ['read'] },
       ],
     })
-    await fill(scene.runtime)
+    await scene.runtime.submit('listen', null, { taskId: 'listen-1' })
+    await scene.runtime.submit('ask', { text: 'May I?' })
     const { page } = await openPage(browser(), scene.url)
     await page.goto(`${scene.url}/tasks/listen-1`)
     const field = page.getByLabel('Token')
@@ -51,7 +52,7 @@ export function testTrouble(browser: () => Browser): void {
 
   test('where the drawing of a chart cannot be had, its numbers are shown, and so is the rest of the page', async () => {
     const scene = await open()
-    await fill(scene.runtime)
+    await scene.runtime.submit('greet', 'Ada')
     const { page } = await openPage(browser(), scene.url)
     await page.route('**/plot-*.js', (route) => route.abort())
     await page.goto(scene.url)
@@ -66,7 +67,7 @@ export function testTrouble(browser: () => Browser): void {
     const scene = await open({
       tokens: [{ name: 'operators', hash: hashToken(token), scopes: ['read', 'operate'] }],
     })
-    await fill(scene.runtime)
+    await scene.runtime.submit('listen', null, { taskId: 'listen-1' })
     // As in docs/reverse-proxy.md: what the browser sent as a token or a cookie is replaced, all else passes.
     const proxy = createServer((asked, answer) => {
       const { cookie, authorization: _, ...headers } = asked.headers
@@ -115,7 +116,7 @@ export function testTrouble(browser: () => Browser): void {
       ['sec-fetch-site', 'cross-site'],
     ] as const) {
       const headers = { cookie: 'signed-in=yes', 'content-type': 'application/json', [name]: value }
-      const refused = await fetch(`${url}/api/v1/tasks/spend-1/cancel`, {
+      const refused = await fetch(`${url}/api/v1/tasks/behind/cancel`, {
         method: 'POST',
         headers,
         body: '{}',
@@ -130,7 +131,7 @@ export function testTrouble(browser: () => Browser): void {
 
   test('a request without an answer is reported, and tried again', async () => {
     const scene = await open()
-    await fill(scene.runtime)
+    await scene.runtime.schedules.put('nightly report', { everyMs: 3_600_000 }, 'greet', 'night')
     const { page } = await openPage(browser(), scene.url)
     await page.route('**/api/v1/schedules', (route) => route.abort())
     await page.goto(`${scene.url}/schedules`)
@@ -197,6 +198,9 @@ export function testTrouble(browser: () => Browser): void {
     await more('clients').click()
     await expect.poll(() => clients.count()).toBe(102)
     await more('clients').waitFor({ state: 'detached' })
+    // The button is gone, and a screen reader is told why.
+    const all = page.getByRole('status').getByText('These are all clients.')
+    await expect.poll(() => all.evaluate((it) => it === document.activeElement)).toBe(true)
 
     await page.goto(scene.url)
     await page.getByText('100+ approvals wait for a verdict').waitFor()
@@ -271,6 +275,25 @@ export function testTrouble(browser: () => Browser): void {
     // It goes on with a count of what is left. A server that was started anew knows no token.
     await press('Go on')
     await dialog.getByRole('button', { name: 'Cancel 3 tasks' }).waitFor()
+    // An answer to the action before comes late: of two stops the first.
+    const late = Promise.withResolvers<void>()
+    let stops = 0
+    await page.route('**/api/v1/tasks:bulk/*', async (route) => {
+      const isStop = route.request().method() === 'DELETE'
+      if (isStop && (stops += 1) === 1) await late.promise
+      await route.fulfill({ json: { token, ...part, state: isStop ? 'stopped' : 'running' } })
+    })
+    await press('Cancel 3 tasks')
+    await press('Stop')
+    await press('Stop')
+    await press('Go on')
+    await dialog.getByRole('button', { name: 'Cancel 3 tasks' }).waitFor()
+    const answered = page.waitForEvent('requestfinished', (asked) => asked.method() === 'DELETE')
+    late.resolve()
+    await answered
+    await page.evaluate('new Promise(requestAnimationFrame)')
+    expect(await dialog.getByRole('button', { name: 'Cancel 3 tasks' }).count()).toBe(1)
+    await page.unroute('**/api/v1/tasks:bulk/*')
     await page.route('**/api/v1/tasks:bulk/*', (route) =>
       route.request().method() === 'POST'
         ? route.fulfill({ json: { token, ...part, state: 'running' } })

@@ -55,6 +55,9 @@ export const listTasks = endpoint({
     count: flagText.openapi({
       description: 'Whether to count all tasks of the filter, which may take a while',
     }),
+    values: flagText.openapi({
+      description: 'Whether tasks come with their inputs and outputs, which may be large; true by default',
+    }),
   }),
   answers: {
     200: {
@@ -66,12 +69,18 @@ export const listTasks = endpoint({
       }),
     },
   },
-  async run({ serving, caller, query: { limit = 100, cursor, count, ...wish } }) {
-    const page = await pageOfTasks(serving, caller, wish, limit, cursor)
+  async run({ serving, caller, query: { limit = 100, cursor, count, values, ...wish } }) {
+    const found = await pageOfTasks(serving, caller, wish, limit, cursor)
+    const page = values === false ? { ...found, tasks: found.tasks.map(withoutValues) } : found
     if (count !== true) return answer(serving, page)
     return answer(serving, { ...page, count: await countTasks(serving, caller, wish) })
   },
 })
+
+function withoutValues(task: TaskStatus): object {
+  const { input: _, ...rest } = task
+  return 'output' in rest ? { ...rest, output: undefined } : rest
+}
 
 /** A page of the tasks that are wished for and that the caller sees. */
 export async function pageOfTasks(

@@ -59,29 +59,27 @@ export function ApprovalsPage() {
           const chosen = request === undefined ? all[0] : all.find((it) => isAskedFor(it, request))
           return (
             <div className="inbox">
-              <ul className="card plain inbox-list" aria-label="Requests">
-                {all.map((it) => (
-                  <li key={it.approvalId}>
-                    <button
-                      type="button"
-                      data-row
-                      aria-current={it === chosen}
-                      onClick={() => choose(it.approvalId)}
-                    >
-                      <strong>{it.key}</strong>
-                      <span className="faint">
-                        {it.type} · <code title={it.taskId}>{shortId(it.taskId)}</code> ·{' '}
-                        <When at={it.requestedAt} />
-                      </span>
-                    </button>
-                  </li>
-                ))}
-                {approvals.hasNextPage ? (
-                  <li>
-                    <More pages={approvals} what="requests" />
-                  </li>
-                ) : null}
-              </ul>
+              <div className="card inbox-list">
+                <ul className="plain" aria-label="Requests">
+                  {all.map((it) => (
+                    <li key={it.approvalId}>
+                      <button
+                        type="button"
+                        data-row
+                        aria-current={it === chosen}
+                        onClick={() => choose(it.approvalId)}
+                      >
+                        <strong>{it.key}</strong>
+                        <span className="faint">
+                          {it.type} · <code title={it.taskId}>{shortId(it.taskId)}</code> ·{' '}
+                          <When at={it.requestedAt} />
+                        </span>
+                      </button>
+                    </li>
+                  ))}
+                </ul>
+                <More pages={approvals} what="requests" />
+              </div>
               {chosen !== undefined ? (
                 <Request key={chosen.approvalId} request={chosen} onDone={leave} />
               ) : request !== undefined && linked.error !== null ? (

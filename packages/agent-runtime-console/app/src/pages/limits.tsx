@@ -140,7 +140,8 @@ function BudgetAnswer({ budget: { taskId, asks, limits } }: { readonly budget: B
         Go on<span className="hidden"> with {taskId}</span>
       </button>
       <Confirmed
-        label="Stop"
+        label={`Stop ${taskId}`}
+        shown="Stop"
         title="End the tasks under this budget?"
         yes="End them"
         action={async () => {
@@ -194,7 +195,14 @@ const quotaColumns = [
 ]
 
 const clientColumns = [
-  { name: 'Client', show: ({ name }: ClientRecord) => <strong>{name}</strong> },
+  {
+    name: 'Client',
+    show: ({ name }: ClientRecord) => (
+      <Link to="/tasks" search={{ client: name }} data-row>
+        <strong>{name}</strong>
+      </Link>
+    ),
+  },
   { name: 'Tier', show: ({ tier }: ClientRecord) => tier },
   { name: 'Credits', show: ({ credits }: ClientRecord) => amount(credits), isNumber: true },
   { name: 'Spent', show: ({ spent }: ClientRecord) => amount(spent), isNumber: true },

@@ -9,8 +9,8 @@ import { Confirmed, useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
 import { Copy, curl } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { count, duration, moment } from '../ui/format.ts'
-import { When } from '../ui/now.tsx'
+import { count, duration } from '../ui/format.ts'
+import { Moment, When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
 import { Table } from '../ui/table.tsx'
 
@@ -36,7 +36,14 @@ export function SchedulesPage() {
               keyOf={({ name }) => name}
               columns={[
                 { name: 'Name', show: ({ name }) => <strong>{name}</strong> },
-                { name: 'Task', show: ({ task }) => task },
+                {
+                  name: 'Task',
+                  show: ({ task }) => (
+                    <Link to="/tasks" search={{ types: task }}>
+                      {task}
+                    </Link>
+                  ),
+                },
                 { name: 'When', show: timing },
                 {
                   name: 'Next',
@@ -88,7 +95,7 @@ function NextTimes({ schedule: { name, paused, nextAt } }: { readonly schedule: 
           <ol className="plain times">
             {all.map((at) => (
               <li key={at}>
-                <time dateTime={new Date(at).toISOString()}>{moment(at)}</time>
+                <Moment at={at} />
               </li>
             ))}
           </ol>
@@ -120,7 +127,8 @@ function ScheduleActions({ schedule: { name, paused, task } }: { readonly schedu
         <span className="hidden"> {name}</span>
       </button>
       <Confirmed
-        label="Remove"
+        label={`Remove ${name}`}
+        shown="Remove"
         title={`Remove the schedule ${name}?`}
         yes="Remove the schedule"
         action={async () => {

@@ -1,5 +1,5 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useInfo, useMayOperate } from '../server/info.ts'
 import { useLive, useLiveQuery } from '../server/live.tsx'
 import { api, signIn, useSession } from '../server/session.ts'
@@ -8,13 +8,23 @@ import { places } from './places.ts'
 import { Toasts } from '../ui/toast.tsx'
 import { SignIn } from './sign-in.tsx'
 import { ThemeChoice } from './theme.tsx'
+import { ZoneChoice } from './zone.tsx'
+import { useZone } from '../ui/zone.ts'
 
 /** What stands around every page. */
 export function Shell() {
   const session = useSession()
   const [isOpen, setOpen] = useState(false)
   const path = useRouterState({ select: ({ location }) => location.pathname })
-  useEffect(() => setOpen(false), [path])
+  const content = useRef<HTMLElement>(null)
+  const before = useRef(path)
+  useEffect(() => {
+    setOpen(false)
+    // The link that led here may be gone: a keyboard and a screen reader go on at the new page.
+    if (before.current !== path) content.current?.focus({ preventScroll: true })
+    before.current = path
+  }, [path])
+  const zone = useZone()
   if (session === 'refused') return <SignIn />
   return (
     <Toasts>
@@ -52,6 +62,7 @@ export function Shell() {
           </ul>
           <div className="nav-foot">
             <ThemeChoice />
+            <ZoneChoice />
             <StoreFacts />
             {session === 'signed in' ? (
               <button type="button" onClick={() => signIn(undefined)}>
@@ -63,8 +74,8 @@ export function Shell() {
             </p>
           </div>
         </nav>
-        <main id="content" tabIndex={-1}>
-          <Outlet />
+        <main id="content" ref={content} tabIndex={-1} aria-labelledby="title">
+          <Outlet key={zone} />
         </main>
         <Keys />
       </div>

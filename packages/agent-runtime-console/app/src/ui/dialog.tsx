@@ -1,5 +1,5 @@
 import { useRouter } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react'
 
 /** A question above the page. Escape, a click beside it and a way to another page answer no. */
 export function Dialog({
@@ -13,8 +13,14 @@ export function Dialog({
 }) {
   const box = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
-    box.current?.showModal()
+  useLayoutEffect(() => {
+    const dialog = box.current
+    dialog?.showModal()
+    return () => {
+      // The focus goes back to where it was, also when the dialog leaves by one of its buttons.
+      dialog?.close()
+      setTimeout(keepFocus)
+    }
   }, [])
   const router = useRouter()
   useEffect(
@@ -34,6 +40,12 @@ export function Dialog({
       </div>
     </dialog>
   )
+}
+
+/** The button that opened the dialog may be gone with what was done. */
+function keepFocus(): void {
+  if (document.activeElement === document.body)
+    document.querySelector<HTMLElement>('#content')?.focus({ preventScroll: true })
 }
 
 /** A dialog that asks for something. `submit` is what its button says; the form asks the browser first whether it is filled in. */

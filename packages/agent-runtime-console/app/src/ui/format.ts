@@ -1,3 +1,5 @@
+import { chosenZone, formatsOf } from './zone.ts'
+
 /** A duration in at most two units, short enough for a table. */
 export function duration(ms: number): string {
   if (ms < 1) return '0 ms'
@@ -43,18 +45,31 @@ export function rate(perSecond: number): string {
   return perSecond >= 100 ? count(perSecond) : perSecond.toFixed(perSecond >= 10 || perSecond === 0 ? 0 : 1)
 }
 
-const dayAndTime = new Intl.DateTimeFormat('en', {
+const dayAndTime = {
   month: 'short',
   day: 'numeric',
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
-  hourCycle: 'h23',
+} as const
+const thisYear = formatsOf(dayAndTime)
+const anyYear = formatsOf({ year: 'numeric', ...dayAndTime })
+const toTheMs = formatsOf({
+  year: 'numeric',
+  ...dayAndTime,
+  fractionalSecondDigits: 3,
+  timeZoneName: 'short',
 })
 
-/** A moment in the browser's time zone. */
+/** A moment in the time zone that somebody chose, with its year where that is another one. */
 export function moment(at: number): string {
-  return dayAndTime.format(at)
+  const isThisYear = new Date(at).getFullYear() === new Date().getFullYear()
+  return (isThisYear ? thisYear : anyYear)[chosenZone()].format(at)
+}
+
+/** A moment with all that is known of it, as a hint. */
+export function exactly(at: number): string {
+  return toTheMs[chosenZone()].format(at)
 }
 
 /** A moment as it is said to somebody who looks now. */

@@ -19,7 +19,11 @@ export function JsonField({
         aria-invalid={!isGood}
         onChange={({ target }) => onChange(target.value)}
       />
-      {isGood ? null : <span className="bad-note">This is not JSON: a text needs double quotes.</span>}
+      {isGood ? (
+        isRounded(text) && <span className="bad-note">It has a number that is too long, and is rounded.</span>
+      ) : (
+        <span className="bad-note">This is not JSON: a text needs double quotes.</span>
+      )}
     </label>
   )
 }
@@ -32,4 +36,10 @@ export function parsed(text: string): { readonly isGood: boolean; readonly value
   } catch {
     return { isGood: false }
   }
+}
+
+/** Whether a text has a whole number with more digits than a program keeps. */
+function isRounded(text: string): boolean {
+  const numbers = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').match(/(?<![\d.])\d{16,}(?![\d.eE])/g) ?? []
+  return numbers.some((it) => !Number.isSafeInteger(Number(it)))
 }

@@ -1,13 +1,16 @@
-/** A value as text that can be selected; what is long is cut, and can be shown whole. */
 import { useState } from 'react'
 import { Copy } from './copy.tsx'
 
 const MOST = 20_000
+/** Colours are elements of the page, too many of which make it slow. */
+const MOST_PAINTED = 200_000
 
+/** A value as text that can be selected; what is long is cut, and can be shown whole. */
 export function Json({ value, label }: { readonly value: unknown; readonly label: string }) {
   const [isWhole, setWhole] = useState(false)
   const text = typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? 'undefined')
   const isLong = text.length > MOST && !isWhole
+  const shown = isLong ? text.slice(0, MOST) : text
   return (
     <div className="json">
       <div className="json-bar">
@@ -15,7 +18,7 @@ export function Json({ value, label }: { readonly value: unknown; readonly label
         <Copy text={text} label={typeof value === 'string' ? 'Copy text' : 'Copy JSON'} />
       </div>
       <pre tabIndex={0} aria-label={label}>
-        {typeof value === 'string' ? text : painted(isLong ? text.slice(0, MOST) : text)}
+        {typeof value === 'string' || shown.length > MOST_PAINTED ? shown : painted(shown)}
         {isLong ? '…' : ''}
       </pre>
       {isLong ? (

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { ago, moment } from './format.ts'
+import { ago, exactly, moment } from './format.ts'
 
 /** The time, once a second: pages show how long ago things were. */
 export function useNow(everyMs = 1_000): number {
@@ -16,8 +16,17 @@ export function When({ at }: { readonly at: number | undefined }) {
   const now = useNow(5_000)
   if (at === undefined) return <span className="faint">never</span>
   return (
-    <time dateTime={new Date(at).toISOString()} title={moment(at)}>
+    <time dateTime={new Date(at).toISOString()} title={exactly(at)}>
       {ago(at, now)}
+    </time>
+  )
+}
+
+/** A moment; its ms and its time zone as a hint. */
+export function Moment({ at }: { readonly at: number }) {
+  return (
+    <time dateTime={new Date(at).toISOString()} title={exactly(at)}>
+      {moment(at)}
     </time>
   )
 }

@@ -25,7 +25,11 @@ export function AgentsPage() {
   })
   const swarms = useLiveQuery(['swarms'], () => api().swarms(), { isSlow: true })
   return (
-    <Page title="Agents" beside={<Copy text={curl('/agents')} label="Copy as cURL" />}>
+    <Page
+      title="Agents"
+      tab={agent ?? 'Agents'}
+      beside={<Copy text={curl('/agents')} label="Copy as cURL" />}
+    >
       {agent === undefined ? null : <OneAgent key={agent} agent={agent} />}
       <Asked query={agents} what="the agents">
         {(all) =>

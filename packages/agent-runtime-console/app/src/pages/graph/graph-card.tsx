@@ -21,7 +21,7 @@ export function GraphCard({ details: { task } }: { readonly details: TaskDetails
   const children = useLiveQuery(['graph', taskId], async () => {
     const [events, { tasks }] = await Promise.all([
       api().history(taskId, { limit: 1_000 }),
-      api().list({ parent: taskId, limit: 1_000 }),
+      api().list({ parent: taskId, values: false, limit: 1_000 }),
     ])
     const byId = new Map(tasks.map((child) => [child.taskId, child]))
     const byNode = new Map<string, TaskStatus>()

@@ -115,6 +115,7 @@ function WaitFigure() {
     async () => {
       const { tasks } = await api().list({
         states: ['running', 'waiting', 'completed', 'failed'],
+        values: false,
         limit: 100,
       })
       return tasks.flatMap((task) =>

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { chosenZone, formatsOf } from '../../ui/zone.ts'
 
 export interface Line {
   readonly name: string
@@ -58,16 +59,11 @@ function alone({ data }: uPlot, series: number): number[] {
 /** Times of the day; days where the axis is longer than one. */
 function timesOf(_: uPlot, times: readonly number[]): string[] {
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 86_400
-  return times.map((time) => (isLong ? day : clock).format(time * 1_000))
+  return times.map((time) => (isLong ? day : clock)[chosenZone()].format(time * 1_000))
 }
 
-const clock = new Intl.DateTimeFormat('en', { timeStyle: 'medium', hourCycle: 'h23' })
-const day = new Intl.DateTimeFormat('en', {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  hourCycle: 'h23',
-})
+const clock = formatsOf({ timeStyle: 'medium' })
+const day = formatsOf({ month: 'short', day: 'numeric', hour: '2-digit' })
 
 function optionsOf(place: HTMLElement, lines: readonly Line[]): uPlot.Options {
   const color = (name: string) => () => getComputedStyle(place).getPropertyValue(`--${name}-line`)

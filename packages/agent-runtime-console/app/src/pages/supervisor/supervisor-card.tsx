@@ -39,7 +39,7 @@ function Branch({
   const found = useLiveQuery(['supervisor', taskId], async () => {
     const [record, children] = await Promise.all([
       api().supervisors.which(taskId),
-      api().list({ parent: taskId, states: ['waiting'], limit: 1_000 }),
+      api().list({ parent: taskId, states: ['waiting'], values: false, limit: 1_000 }),
     ])
     const supervising = children.tasks.flatMap((task) =>
       task.state === 'waiting' && task.waits.some(({ key }) => key.startsWith(SUPERVISES))

@@ -1,6 +1,6 @@
 import type { TaskDetails } from '@ku0/agent-runtime-client'
-import { Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { Link, useRouter } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
 import { ask } from '../../server/ask.ts'
 import { useInfo, useMayOperate } from '../../server/info.ts'
 import { api } from '../../server/session.ts'
@@ -13,12 +13,20 @@ import { isPipeline } from './is-pipeline.ts'
 export function Actions({ details }: { readonly details: TaskDetails }) {
   const { task, steps } = details
   const { taskId, state } = task
-  const navigate = useNavigate()
+  const router = useRouter()
   const mayOperate = useMayOperate()
   const isOpen = state === 'queued' || state === 'running' || state === 'waiting'
   const isParked = task.state === 'waiting' && task.divergence !== undefined
-  const open = async (other: string) => {
-    await navigate({ to: '/tasks/$taskId', params: { taskId: other } })
+  /** Shows another task, and links to it. Whoever has left this task by the time of the answer stays where they are. */
+  const open = async (other: string): Promise<ReactNode> => {
+    const at = router.state.matches.at(-1)
+    if (at?.routeId === '/tasks/$taskId' && at.params.taskId === taskId)
+      await router.navigate({ to: '/tasks/$taskId', params: { taskId: other } })
+    return (
+      <Link to="/tasks/$taskId" params={{ taskId: other }}>
+        {other}
+      </Link>
+    )
   }
   if (!mayOperate) return null
   // The log of a pipeline belongs to it: it is submitted again instead.
@@ -41,10 +49,12 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
           action={async () => {
             const receipt = await api().retry(taskId)
             if (!receipt.accepted) throw new Error(receipt.message)
-            await open(receipt.taskId)
-            return receipt.deduplicated
-              ? 'The task was retried before: this is its retry'
-              : 'The task was submitted again: this is the new one'
+            const link = await open(receipt.taskId)
+            return receipt.deduplicated ? (
+              <>The task was retried before, as {link}</>
+            ) : (
+              <>The task was submitted again, as {link}</>
+            )
           }}
         >
           <p>
@@ -155,7 +165,7 @@ function ForkButton({
   onFork,
 }: {
   readonly details: TaskDetails
-  readonly onFork: (taskId: string) => Promise<void>
+  readonly onFork: (taskId: string) => Promise<ReactNode>
 }) {
   const [isOpen, setOpen] = useState(false)
   const [key, setKey] = useState(steps.at(-1)?.key ?? '')
@@ -169,8 +179,7 @@ function ForkButton({
       edit === undefined ? { fromStep: key } : { edits: { [key]: value.value } },
     )
     if (!receipt.accepted) throw new Error(receipt.message)
-    await onFork(receipt.taskId)
-    return 'The fork was submitted: this is the new task'
+    return <>The fork was submitted, as {await onFork(receipt.taskId)}</>
   }
   return (
     <>

@@ -2,8 +2,9 @@ import type { RuntimeEvent } from '@ku0/agent-runtime-client'
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
-import { many, moment } from '../../ui/format.ts'
+import { many } from '../../ui/format.ts'
 import { Json } from '../../ui/json.tsx'
+import { Moment } from '../../ui/now.tsx'
 
 /** The events of a task that say that it saved a checkpoint. */
 export function checkpointsIn(events: readonly RuntimeEvent[]): readonly RuntimeEvent[] {
@@ -35,7 +36,7 @@ export function Checkpoints({
           <ol className="plain events">
             {events.toReversed().map(({ seq, at, data }) => (
               <li key={seq}>
-                <span className="seq">{seq}</span> {moment(at)}{' '}
+                <span className="seq">{seq}</span> <Moment at={at} />{' '}
                 <span className="faint">{many((data as { size?: number }).size ?? 0, 'byte')}</span>
               </li>
             ))}

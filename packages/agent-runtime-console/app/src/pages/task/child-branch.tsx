@@ -14,7 +14,7 @@ export function ChildBranch({ task: { taskId, type, state } }: { readonly task: 
   const [isOpen, setOpen] = useState(false)
   const below = useQuery({
     queryKey: ['task', taskId, 'children'],
-    queryFn: () => api().list({ parent: taskId, limit: MOST }),
+    queryFn: () => api().list({ parent: taskId, values: false, limit: MOST }),
     enabled: isOpen,
   })
   return (

@@ -1,8 +1,8 @@
 import type { RuntimeEvent } from '@ku0/agent-runtime-client'
 import { useState } from 'react'
 import { Copy } from '../../ui/copy.tsx'
-import { moment } from '../../ui/format.ts'
 import { Json } from '../../ui/json.tsx'
+import { Moment } from '../../ui/now.tsx'
 
 const MOST = 200
 
@@ -50,7 +50,9 @@ export function EventList({
             <details open={isShort}>
               <summary>
                 <span className="seq">{event.seq}</span> <code>{event.type}</code>{' '}
-                <span className="faint">{moment(event.at)}</span>
+                <span className="faint">
+                  <Moment at={event.at} />
+                </span>
               </summary>
               <Json value={event.data} label={event.type} />
               {event.hash === undefined ? null : (

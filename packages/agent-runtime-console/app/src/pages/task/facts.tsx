@@ -38,14 +38,32 @@ export function Facts({
           ['Lease ends', <When key="lease" at={task.lease.expiresAt} />] as const,
         ]
       : []),
-    ...(task.client === undefined ? [] : [['Client', task.client] as const]),
+    ...(task.client === undefined
+      ? []
+      : [
+          [
+            'Client',
+            <Link key="client" to="/tasks" search={{ client: task.client }}>
+              {task.client}
+            </Link>,
+          ] as const,
+        ]),
     ...(why.data?.agreement === undefined
       ? []
       : [['Agreement', `${why.data.agreement.name}, ${why.data.agreement.tier}`] as const]),
     ...(task.model === undefined ? [] : [['Model', task.model] as const]),
     ...(task.tools.length === 0 ? [] : [['Tools', some(task.tools, 4)] as const]),
-    ...(labels.length === 0 ? [] : [['Labels', some(labels, 4)] as const]),
-    ...(task.schedule === undefined ? [] : [['Schedule', task.schedule] as const]),
+    ...(labels.length === 0 ? [] : [['Labels', <Labels key="labels" labels={labels} />] as const]),
+    ...(task.schedule === undefined
+      ? []
+      : [
+          [
+            'Schedule',
+            <Link key="schedule" to="/schedules">
+              {task.schedule}
+            </Link>,
+          ] as const,
+        ]),
     ...(task.swarm === undefined
       ? []
       : [['Swarm', `${task.swarm}${task.agent === undefined ? '' : `, ${task.agent}`}`] as const]),
@@ -83,6 +101,30 @@ export function Facts({
           </div>
         ))}
       </dl>
+    </>
+  )
+}
+
+const MOST_LABELS = 4
+
+/** Each leads to the tasks that have it, unless its value would be two in an address. */
+function Labels({ labels }: { readonly labels: readonly string[] }) {
+  const more = labels.length - MOST_LABELS
+  return (
+    <>
+      {labels.slice(0, MOST_LABELS).map((label, at) => (
+        <span key={label}>
+          {at === 0 ? '' : ', '}
+          {label.includes(',') ? (
+            label
+          ) : (
+            <Link to="/tasks" search={{ label }}>
+              {label}
+            </Link>
+          )}
+        </span>
+      ))}
+      {more > 0 ? ` and ${more} more` : ''}
     </>
   )
 }

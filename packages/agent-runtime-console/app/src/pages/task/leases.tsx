@@ -1,8 +1,8 @@
 import type { ExecutionLease } from '@ku0/agent-runtime-core'
 import { Link } from '@tanstack/react-router'
-import { duration, moment, shortId } from '../../ui/format.ts'
+import { duration, shortId } from '../../ui/format.ts'
 import { Json } from '../../ui/json.tsx'
-import { useNow, When } from '../../ui/now.tsx'
+import { Moment, useNow, When } from '../../ui/now.tsx'
 
 /** Every lease of a task, the newest first: who held it, until when, and how it ended. */
 export function Leases({ leases }: { readonly leases: readonly ExecutionLease[] }) {
@@ -55,11 +55,13 @@ function OneLease({ lease }: { readonly lease: ExecutionLease }) {
         </div>
         <div>
           <dt>Acquired</dt>
-          <dd>{moment(acquiredAt)}</dd>
+          <dd>
+            <Moment at={acquiredAt} />
+          </dd>
         </div>
         <div>
           <dt>Last heartbeat</dt>
-          <dd>{isLive ? <When at={lastHeartbeatAt} /> : moment(lastHeartbeatAt)}</dd>
+          <dd>{isLive ? <When at={lastHeartbeatAt} /> : <Moment at={lastHeartbeatAt} />}</dd>
         </div>
         <div>
           <dt>{isLive ? 'Expires' : 'Held for'}</dt>

@@ -18,6 +18,10 @@ export function useTaskEvents(taskId: string): Followed<RuntimeEvent> {
   return useFollowed(
     taskId,
     (options) => api().events(taskId, options),
+    async (page) => {
+      const { events: items, cursor } = await api().history(taskId, page)
+      return { items, cursor }
+    },
     () => {
       void queries.invalidateQueries({ queryKey: ['task', taskId] })
     },
@@ -29,13 +33,31 @@ export function useTaskOutput(taskId: string): Followed<OutputItem> {
   return useFollowed(
     taskId,
     (options) => api().output(taskId, options),
+    (page) => api().emitted(taskId, page),
     () => {},
   )
+}
+
+/** A page of what is stored. */
+type Stored<Item> = (page: {
+  readonly after: number
+  readonly limit: number
+  readonly signal: AbortSignal
+}) => Promise<{ readonly items: readonly Item[]; readonly cursor?: number | undefined }>
+
+async function* allOf<Item>(stored: Stored<Item>, signal: AbortSignal): AsyncGenerator<Item> {
+  let after: number | undefined = 0
+  while (after !== undefined) {
+    const { items, cursor }: Awaited<ReturnType<Stored<Item>>> = await stored({ after, limit: 1_000, signal })
+    yield* items
+    after = cursor
+  }
 }
 
 function useFollowed<Item extends { readonly seq: number }>(
   key: string,
   open: (options: { after: number; signal: AbortSignal }) => AsyncIterable<Item>,
+  stored: Stored<Item>,
   onBatch: () => void,
 ): Followed<Item> {
   const { isPaused } = useLive()
@@ -47,13 +69,14 @@ function useFollowed<Item extends { readonly seq: number }>(
     error: unknown
   }>(() => ({ key, items: [], isOver: false, error: undefined }))
   useEffect(() => {
-    if (isPaused && run === 0) return undefined
-    const leave = new AbortController()
     let items: readonly Item[] = followed.key === key ? followed.items : []
+    if (isPaused && items.length > 0) return undefined
+    const leave = new AbortController()
+    const { signal } = leave
     let fresh: Item[] = []
     // Hundreds of items arrive at once: the page is drawn for each batch.
     const flush = (isOver: boolean, error?: unknown) => {
-      if (leave.signal.aborted) return
+      if (signal.aborted) return
       if (fresh.length > 0) {
         items = [...items, ...fresh]
         fresh = []
@@ -64,11 +87,13 @@ function useFollowed<Item extends { readonly seq: number }>(
     const timer = setInterval(() => fresh.length > 0 && flush(false), 150)
     const read = async () => {
       try {
-        for await (const item of open({ after: items.at(-1)?.seq ?? 0, signal: leave.signal })) {
+        const after = items.at(-1)?.seq ?? 0
+        // A page that stands still shows what there was when it was opened.
+        for await (const item of isPaused ? allOf(stored, signal) : open({ after, signal })) {
           // What is published only has the seq of the row that it belongs to.
           fresh.push(item)
         }
-        flush(true)
+        flush(!isPaused)
       } catch (error) {
         flush(false, error)
       }

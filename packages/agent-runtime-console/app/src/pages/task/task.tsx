@@ -6,6 +6,7 @@ import { useLive } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { codeOf, Copy, curl } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
+import { shortId } from '../../ui/format.ts'
 import { useNow } from '../../ui/now.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Problem } from '../../ui/problem.tsx'
@@ -76,6 +77,7 @@ function OneTask({
   const navigate = useNavigate()
   const { isPaused } = useLive()
   const events = useTaskEvents(taskId)
+  const name = type === GRAPH_TYPE ? 'graph' : type
   const over = isOver(details)
   const now = useNow(over ? 60_000 : 500)
   const end = 'finishedAt' in task ? task.finishedAt : now
@@ -91,7 +93,8 @@ function OneTask({
     })
   return (
     <Page
-      title={type === GRAPH_TYPE ? 'graph' : type}
+      title={name}
+      tab={`${name} ${shortId(taskId)}: ${task.state}`}
       beside={
         <>
           <State state={task.state} note={task.state === 'waiting' ? task.waitingFor : undefined} />

@@ -1,6 +1,6 @@
 import { ApiError, type TaskStatus } from '@ku0/agent-runtime-client'
 import { useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { ask } from '../../server/ask.ts'
 import { useMayOperate } from '../../server/info.ts'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -150,18 +150,22 @@ export function BulkDialog({
   const [failure, setFailure] = useState<Failure>()
   /** Each begins with a count of its own. */
   const [run, setRun] = useState(0)
+  const latest = useRef(run)
+  latest.current = run
   const queries = useQueryClient()
   const wish = JSON.stringify(given)
   const send = (method: Failure['method'], path: string, body?: unknown) => {
-    let isGone = false
+    let isLeft = false
+    // An answer to an earlier run tells nothing of this one.
+    const isLate = () => isLeft || latest.current !== run
     const asking = async () => {
       try {
         const answer = await ask<BulkAction>(method, path, body)
-        if (isGone) return
+        if (isLate()) return
         setFound(answer)
         setFailure((before) => (before?.method === method ? undefined : before))
       } catch (error) {
-        if (isGone) return
+        if (isLate()) return
         // A server that was started anew knows the action no more: what it did is done, and a new count finds the rest.
         const isForgotten = error instanceof ApiError && error.status === 404
         const again = isForgotten ? startOver : () => send(method, path, body)
@@ -170,7 +174,7 @@ export function BulkDialog({
     }
     void asking()
     return () => {
-      isGone = true
+      isLeft = true
     }
   }
   const startOver = () => {
@@ -282,6 +286,7 @@ function Counted({
         {found === 1 ? 'task' : 'tasks'}.
         {'filter' in wish ? ' Tasks that are submitted from now on are not among them.' : ''}
       </p>
+      {'filter' in wish ? <FilterInWords filter={wish.filter} /> : null}
       <p>
         {action === 'cancel'
           ? 'Children are canceled with their parents. Running handlers get the signal to stop. A canceled task can be retried as a new one.'
@@ -289,6 +294,41 @@ function Counted({
       </p>
     </>
   )
+}
+
+/** What the filter asks for, so that nobody acts on more tasks than they look at. */
+function FilterInWords({ filter }: { readonly filter: Readonly<Record<string, unknown>> }) {
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined)
+  if (given.length === 0) return null
+  return (
+    <dl className="facts" aria-label="The filter">
+      {given.map(([name, value]) => (
+        <div key={name}>
+          <dt>{filterNames[name] ?? name}</dt>
+          <dd>{inWords(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const filterNames: Readonly<Record<string, string>> = {
+  states: 'States',
+  types: 'Types',
+  lanes: 'Lane',
+  parent: 'Children of',
+  client: 'Client',
+  text: 'Search',
+  labels: 'Labels',
+  kind: 'Kind of failure',
+}
+
+function inWords(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ')
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Object.entries(value)
+    .map(([name, it]) => `${name}=${it}`)
+    .join(', ')
 }
 
 const words = {

@@ -37,11 +37,13 @@ export function listFilterOf({ states, types, lanes: wanted, label, ...rest }: T
   }
 }
 
+/** A name without a value selects what has an empty one: without it the list, and what is done with all of it, would be of all tasks. */
 export function labelsOf(label: string): Record<string, string> {
   return Object.fromEntries(
-    words(label)
-      .filter((it) => it.includes('='))
-      .map((it) => [it.slice(0, it.indexOf('=')), it.slice(it.indexOf('=') + 1)]),
+    words(label).map((it) => {
+      const [, name = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(it) ?? []
+      return [name, value]
+    }),
   )
 }
 

@@ -1,4 +1,6 @@
 import { useEffect, useState } from 'react'
+import { useLiveQuery } from '../../server/live.tsx'
+import { api } from '../../server/session.ts'
 import { words, type TaskFilter } from './filter.ts'
 import { lanes, taskStates } from './names.ts'
 import { SavedFilters } from './saved.tsx'
@@ -16,6 +18,8 @@ export function Filters({
     onChange(value === '' ? rest : { ...rest, [name]: value })
   }
   const [isOpen, setOpen] = useState(false)
+  const workers = useLiveQuery(['workers'], () => api().workers(), { isSlow: true })
+  const types = [...new Set(workers.data?.flatMap((it) => it.types))].toSorted()
   const chosen = words(filter.states ?? '')
   const flip = (state: string) =>
     change('states', taskStates.filter((it) => (it === state) !== chosen.includes(it)).join(','))
@@ -45,7 +49,14 @@ export function Filters({
       <button type="button" className="more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {isOpen ? 'Fewer filters' : 'More filters'}
       </button>
-      <Field name="types" label="Types" value={filter.types} onChange={change} hint="review, greet" />
+      <Field
+        name="types"
+        label="Types"
+        value={filter.types}
+        onChange={change}
+        hint="review, greet"
+        known={types}
+      />
       <Field name="label" label="Labels" value={filter.label} onChange={change} hint="team=alpha" />
       <Field name="client" label="Client" value={filter.client} onChange={change} />
       <Field name="parent" label="Children of" value={filter.parent} onChange={change} hint="task id" />
@@ -76,6 +87,7 @@ function Field({
   value,
   hint,
   isSearch = false,
+  known = [],
   onChange,
 }: {
   readonly name: keyof TaskFilter
@@ -83,6 +95,8 @@ function Field({
   readonly value: string | undefined
   readonly hint?: string
   readonly isSearch?: boolean
+  /** Values that are offered, each after what stands before the last comma. */
+  readonly known?: readonly string[]
   readonly onChange: (name: keyof TaskFilter, value: string) => void
 }) {
   const [text, setText] = useState(value ?? '')
@@ -94,6 +108,7 @@ function Field({
     return () => clearTimeout(timer)
     // The address changes with every entry, and onChange with it.
   }, [text])
+  const before = text.slice(0, text.lastIndexOf(',') + 1)
   return (
     <label className={isSearch ? 'field' : 'field rest'}>
       <span>{label}</span>
@@ -101,9 +116,17 @@ function Field({
         type={isSearch ? 'search' : 'text'}
         value={text}
         placeholder={hint}
+        list={known.length === 0 ? undefined : `known-${name}`}
         onChange={({ target }) => setText(target.value)}
         onKeyDown={({ key }) => key === 'Enter' && onChange(name, text)}
       />
+      {known.length === 0 ? null : (
+        <datalist id={`known-${name}`}>
+          {known.map((it) => (
+            <option key={it} value={before === '' ? it : `${before} ${it}`} />
+          ))}
+        </datalist>
+      )}
     </label>
   )
 }

@@ -25,7 +25,7 @@ const columns: readonly Column[] = [
     ),
   },
   { id: 'taskId', header: 'Id', cell: ({ taskId }) => <code title={taskId}>{shortId(taskId)}</code> },
-  { id: 'about', header: 'About', cell: about },
+  { id: 'about', header: 'About', cell: (task) => <span title={about(task)}>{about(task)}</span> },
   { id: 'lane', header: 'Lane', cell: ({ lane }) => lane },
   { id: 'attempt', header: 'Attempt', cell: ({ attempt }) => attempt },
   { id: 'took', header: 'Took', cell: (task) => <Took task={task} /> },

@@ -28,7 +28,13 @@ export function TasksPage() {
     queryKey: ['tasks', key],
     queryFn: ({ pageParam, signal }) =>
       api().list(
-        { ...listFilterOf(filter), limit: PAGE_SIZE, ...(pageParam === '' ? {} : { cursor: pageParam }) },
+        // Nobody waits for a hundred large inputs of which none is shown.
+        {
+          ...listFilterOf(filter),
+          values: false,
+          limit: PAGE_SIZE,
+          ...(pageParam === '' ? {} : { cursor: pageParam }),
+        },
         { signal },
       ),
     initialPageParam: '',
@@ -57,6 +63,7 @@ export function TasksPage() {
   return (
     <Page
       title="Tasks"
+      tab={['Tasks', ...Object.values(filter)].join(' ')}
       beside={
         <>
           <span className="faint" aria-live="polite">
