@@ -1430,6 +1430,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/pipeline/told.test.ts', 'in the commit'],
   },
   {
+    name: '13.2 a stage gives up its slot although a later pass would take longer to come here',
+    file: `${runtime}durable/pipeline/stage-call.ts`,
+    edits: [['this.#it.wayBackMs + 3 * (now - askedAt)', '3 * (now - askedAt)']],
+    killedBy: ['packages/agent-runtime/test/pipeline/told.test.ts', 'as a later pass would take'],
+  },
+  {
     name: '13.2 a stage that keeps its slot does not hear that a stage has ended',
     file: `${runtime}durable/pipeline/stir.ts`,
     edits: [['this.stir([endTopicOf(parentId)])', 'return']],

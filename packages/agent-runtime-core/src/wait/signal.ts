@@ -5,6 +5,7 @@ import type { WaitReason } from './wait.ts'
 import { isFinal } from '../task/states.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import { type WaitOutcome, waitReasonOf } from './wait.ts'
+import { isEscalation } from '../recovery/escalation.ts'
 import { ESCALATES } from '../recovery/past-failure.ts'
 import { countVerdict, escalatesNow, sendsBack } from '../approval/review.ts'
 import { enqueue, hold } from '../queue/stream.ts'
@@ -98,12 +99,13 @@ export interface Over {
 /** Back to the queue, past its limits, like a requeue; quotas are taken again. Source: `docs/semantics.md 2.3, 12.3`. */
 export function resume(ws: WorkingSet, task: TaskRow, over: Over): void {
   const { wait, outcome, taken } = over
-  const gone = sendsBack(wait, outcome) ? waitsSentBack(ws, task) : []
+  const escalates = escalatesNow(ws, task, wait, outcome)
+  const gone = sendsBack(wait, outcome) ? waitsSentBack(ws, task, escalates) : []
   const row = ws.move(
     task,
     { state: 'queued', waitReason: null, dueAt: null, queuedAt: ws.now.at },
     'task.resumed',
-    `{${gone.length === 0 ? '' : `"dropped":${JSON.stringify(gone.map(({ key }) => key))},`}${escalatesNow(ws, task, wait, outcome) ? `${ESCALATES},` : ''}${resolutionOf(ws, task, over, waitReasonOf[wait.kind])}}`,
+    `{${gone.length === 0 ? '' : `"dropped":${JSON.stringify(gone.map(({ key }) => key))},`}${escalates ? `${ESCALATES},` : ''}${resolutionOf(ws, task, over, waitReasonOf[wait.kind])}}`,
     undefined,
     taken?.blob ?? null,
   )
@@ -119,10 +121,12 @@ export function resume(ws: WorkingSet, task: TaskRow, over: Over): void {
   enqueue(ws, ws.taskNow(row))
 }
 
-/** The waits that a rejection leaves nothing to wait for. */
-function waitsSentBack(ws: WorkingSet, task: TaskRow): readonly WaitRow[] {
+/** The waits that a rejection leaves nothing to wait for: with one that a person is asked about, the question about a failure before it, too. */
+function waitsSentBack(ws: WorkingSet, task: TaskRow, escalates: boolean): readonly WaitRow[] {
   const { approvedSeq } = ws.verdictsOf(task)
-  return ws.waitsOf(task).filter((wait) => endsWithRejection(wait, approvedSeq))
+  return ws
+    .waitsOf(task)
+    .filter((wait) => endsWithRejection(wait, approvedSeq) || (escalates && isEscalation(wait.key)))
 }
 
 /** How a wait ended, as its event says it. */

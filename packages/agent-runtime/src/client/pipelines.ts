@@ -1,7 +1,10 @@
 import {
   assertOptions,
   type ExecutionStore,
+  instead,
+  invalid,
   type PipelineRecord,
+  type PipelineTerms,
   type Reads,
   type Rules,
   RuntimeError,
@@ -54,11 +57,25 @@ async function* read(
 ): AsyncGenerator<PipelineEvent, void, undefined> {
   let pipeline: string | undefined
   for await (const chunk of followChunks(deps, taskId, options)) {
-    pipeline ??= (await record()).type
+    if (pipeline === undefined) {
+      const { type, terms } = await record()
+      assertPublishes(type, terms, types ?? [])
+      pipeline = type
+    }
     const event = readEvent(deps.values, check === false ? undefined : pipeline, chunk)
     if (types === undefined || types.includes(event.type)) yield event
   }
   if (pipeline === undefined && options.live !== false) await record()
+}
+
+/** A reader of a type that nobody publishes would wait for nothing. */
+function assertPublishes(pipeline: string, { stages }: PipelineTerms, types: readonly string[]): void {
+  const published = [...new Set(stages.flatMap(({ publishes }) => publishes))]
+  const wrong = types.find((type) => !published.includes(type))
+  if (wrong === undefined) return
+  throw invalid(
+    `pipeline.events option types: no stage of pipeline '${pipeline}' publishes '${wrong}'${instead(wrong, published)}`,
+  )
 }
 
 const pageRules: Rules<PipelinePage> = {

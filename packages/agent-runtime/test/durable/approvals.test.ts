@@ -225,6 +225,22 @@ describe('execution: approvals', () => {
     expect(await it.test.result(it.receipt)).toBe(true)
   })
 
+  test.each(['supervised', 'autonomous_escalation'] as const)(
+    '%s asks each time, and draws nothing',
+    async (mode) => {
+      const task = defineTask({ type: 'asks', input: z.number() }, (ctx) =>
+        ctx.requestApproval('text', 1, { mode }),
+      )
+      await using it = await createTestRuntime({ tasks: [task] })
+      const { approvals } = it.runtime
+      for (let n = 0; n < 20; n++) await it.runtime.submit(task, n)
+      await it.settle()
+      const open = (await approvals.list()).approvals
+      expect(open).toHaveLength(20)
+      for (const { taskId } of open) expect((await approvals.trail(taskId))[0]?.draw).toBeUndefined()
+    },
+  )
+
   test('the mode of a request is that of the task type, or of the agent, where the call names none', async () => {
     const ask = (ctx: TaskContext) => ctx.requestApproval('plan', 1).then(() => 1)
     const task = defineTask({ type: 'watched', input: z.any(), oversight: 'supervised' }, ask)

@@ -299,6 +299,37 @@ describe('execution: recovery by category of failure', () => {
     expect(await status()).toMatchObject({ state: 'completed', output: 'approved' })
   })
 
+  test.each([
+    ['keeps its slot', () => new Promise(() => {})],
+    ['fails before it learns of it', () => Promise.reject(new Error('no'))],
+  ])('12.2 14.3 a rejection above maxRetries asks a person although its pass %s', async (_, beside) => {
+    const rejecting = Promise.withResolvers<void>()
+    const { status, runtime, elapse, seen } = await begun(
+      { human_rejection: 'human_escalation', crash: 'human_escalation' },
+      async (ctx, pass) => {
+        const work = ctx.step('work', async () => {
+          if (pass > 1) return 'worked'
+          await rejecting.promise
+          return beside()
+        })
+        await Promise.all([work, ctx.requestApproval('review', 'a draft', { maxRetries: 0 })])
+        return 'approved'
+      },
+    )
+    expect(await status()).toMatchObject({ state: 'running' })
+    await runtime.approvals.reject((await question(runtime))?.approvalId ?? '', { feedback: 'no' })
+    rejecting.resolve()
+    await elapse(1_000)
+    const { approvals } = await runtime.approvals.list()
+    expect(approvals.map(({ artifact }) => artifact)).toMatchObject([{ escalated: 'human_rejection' }])
+    await runtime.approvals.approve(approvals[0]?.approvalId ?? '', { feedback: 'once more' })
+    await elapse(0)
+    expect(seen.at(-1)).toMatchObject({ category: 'human_rejection', feedback: 'once more' })
+    await runtime.approvals.approve((await question(runtime))?.approvalId ?? '')
+    await elapse(0)
+    expect(await status()).toMatchObject({ state: 'completed', output: 'approved' })
+  })
+
   test('14.3 a task that cannot be tried again with success fails at once, unless a person or another model may help', async () => {
     const final = () => new NonRetryableError('never')
     expect(await (await begun({}, failing(1, final))).status()).toMatchObject({ state: 'failed', attempt: 1 })

@@ -257,6 +257,9 @@ describe('13.2 stages', () => {
       { stages: [{ ended: true, tasks: [{ state: 'completed' }] }] },
     ])
     await expect(runtime.pipelines({ limit: 0 })).rejects.toMatchObject({ code: 'invalid_argument' })
+    await expect(all(runtime.pipeline(first).events({ types: ['sayd'] }))).rejects.toThrow(
+      "option types: no stage of pipeline 'one stage' publishes 'sayd', did you mean said?",
+    )
   })
 
   test('fail the pipeline when one of them fails, and those that wait for its events are canceled', async () => {

@@ -6,7 +6,7 @@ import { gate, turns, virtualRuntime, type VirtualRuntime } from '../virtual-run
 const nothing = z.undefined()
 const word = z.string()
 
-interface Begun extends Pick<VirtualRuntime, 'store'> {
+interface Begun extends Pick<VirtualRuntime, 'store' | 'runtime' | 'elapse'> {
   /** Runs all that needs no time. */
   readonly settled: () => Promise<void>
 }
@@ -15,15 +15,18 @@ interface Begun extends Pick<VirtualRuntime, 'store'> {
 async function begin(
   maxUnread: number,
   stages: Parameters<typeof definePipeline>[0]['stages'],
+  prepare: (virtual: VirtualRuntime) => void = () => undefined,
 ): Promise<Begun> {
   const pipeline = definePipeline({ name: 'line', maxUnread, stages })
-  const { runtime, store } = await virtualRuntime({ tasks: [pipeline, ...stages.map(({ task }) => task)] })
+  const virtual = await virtualRuntime({ tasks: [pipeline, ...stages.map(({ task }) => task)] })
+  const { runtime } = virtual
+  prepare(virtual)
   await runtime.submit(pipeline, undefined)
   const settled = async () => {
     for (let turn = 0; turn < 30; turn += 1) await turns()
   }
   await settled()
-  return { store, settled }
+  return { ...virtual, settled }
 }
 
 /** The next answers to `receive` and `publish` come together, as from one commit: the first to be asked first. */
@@ -115,5 +118,44 @@ describe('13.2 a stage that keeps its slot', () => {
     publication.resolve()
     await settled()
     expect(heard).toEqual(['a', 'b'])
+  })
+
+  test.each([
+    ['as three commits take', { commitMs: 100, checkMs: 0 }, 300],
+    ['as a later pass would take to come here', { commitMs: 0, checkMs: 100 }, 200],
+    ['as 50 ms, if a wait costs less', { commitMs: 1, checkMs: 1 }, 50],
+  ])('keeps it for as long %s, in its first pass too', async (_, { commitMs, checkMs }, keptMs) => {
+    let takes = (ms: number): void => void ms
+    const says = defineTask({ type: 'says', input: nothing }, async (ctx) => {
+      await ctx.publishAll('word', ['a', 'b'])
+      await ctx.waitForSignal('never')
+    })
+    const slow = word.refine(() => {
+      takes(checkMs)
+      return true
+    })
+    const hears = defineTask({ type: 'hears', input: nothing }, async (ctx) => {
+      while ((await ctx.receive({ word: slow })).length > 0);
+    })
+    const stages = [
+      { name: 'says', task: says, publishes: { word } },
+      { name: 'hears', task: hears, subscribes: ['word'] },
+    ]
+    const { runtime, elapse, settled } = await begin(9, stages, ({ store, environment }) => {
+      takes = (ms) => environment.clock.advanceBy(ms)
+      const write = store.write.bind(store)
+      const slowly = async (it: Parameters<typeof write>[0]) => {
+        const outcome = await write(it)
+        if (it.kind === 'receive') takes(commitMs)
+        return outcome
+      }
+      Object.assign(store, { write: slowly })
+    })
+    const state = async () => (await runtime.list({ types: ['hears'] })).tasks[0]?.state
+    await elapse(keptMs - 1)
+    expect(await state()).toBe('running')
+    await elapse(1)
+    await settled()
+    expect(await state()).toBe('waiting')
   })
 })

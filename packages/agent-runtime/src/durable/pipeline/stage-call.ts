@@ -23,14 +23,14 @@ export interface StageCallFacts<T> {
   /** Of which types it is told that there are events, or room. */
   readonly types: readonly string[]
   readonly pipeline: () => Promise<PipelineRecord>
-  /** How long this pass took to come here through what the history had answered. */
+  /** How long a later pass would take to come here. */
   readonly wayBackMs: number
   readonly attempt: (pipeline: PipelineRecord) => Promise<Tried<T>>
 }
 
 /**
  * A call of a stage that no memo answers. If it has to wait, it keeps its slot for a moment, because in a pipeline that flows what it waits
- * for comes at once; and for as long as a wait would cost, which is two commits and the way back through the handler. So it never costs more than
+ * for comes at once; and for as long as a wait would cost, which is three commits and the way back through the handler. So it never costs more than
  * twice the cheaper of the two. Then it is a wait of the task, which holds no slot. Source: `docs/semantics.md 13.2`.
  */
 export class StageCall<T> implements Start, Member {
@@ -105,7 +105,8 @@ export class StageCall<T> implements Start, Member {
     }
     this.#awaited = tried.wait ?? this.#it.wait
     const now = this.#monotonic()
-    const costMs = this.#it.wayBackMs + 2 * (now - askedAt)
+    // To suspend, to start again, and to ask again.
+    const costMs = this.#it.wayBackMs + 3 * (now - askedAt)
     this.#keepsSlotUntil ??= now + Math.min(Math.max(costMs, KEEPS_SLOT_MS), MOST_KEPT_MS)
     const leftMs = this.#keepsSlotUntil - now
     if (leftMs <= 0 || this.#pass.attempt.yieldAsked) return this.#wait()

@@ -47,9 +47,12 @@ export class Stage {
   #record: Promise<PipelineRecord> | undefined
   /** Publications go one after the other, so that their order in the log is that of their calls. */
   #published: Promise<unknown> = Promise.resolve()
-  /** When its first call came, and when its last call was answered by the history; by the monotonic clock. */
+  /** When its first call came, by the monotonic clock. */
   #beganAt: number | undefined
-  #replayedAt: number | undefined
+  /** How long this pass took through what the history had answered. */
+  #replayedMs = 0
+  /** How long it has read and hashed events since then, which a later pass does again. */
+  #workedMs = 0
 
   constructor(pass: StagePass) {
     this.#pass = pass
@@ -110,10 +113,10 @@ export class Stage {
   ): Promise<void> {
     const { digest } = pass.attempt.parts.environment
     const calls = inParts(all).map((part) => {
-      const hash = inputHashOf(digest, of, named(part)).slice(0, HASH_LENGTH)
+      const hash = this.#worked(() => inputHashOf(digest, of, named(part)).slice(0, HASH_LENGTH))
       const key = publicationKey(of, hash, this.#nth(publicationKey(of, hash, 0)))
       const { position, memo } = pass.use({ key, as: 'step', scope, callee })
-      if (memo !== undefined) return this.#replayed(scope, memo)
+      if (memo !== undefined) return this.#publishedBefore(scope, memo)
       const { maxPayloadBytes: maxBytes } = pass.attempt.parts.config
       const events = part.map(({ type, data }) =>
         pass.attempt.parts.values.encode(data, { what: `an event '${type}'`, maxBytes }),
@@ -147,7 +150,7 @@ export class Stage {
         const taken = parseJson(memo.result) as TakenEvents
         return pass.gate.during(async () => {
           const events = await this.#read(key, taken, types)
-          this.#replayedAt = this.#monotonic()
+          this.#replayed()
           return events
         })
       }
@@ -216,12 +219,25 @@ export class Stage {
     return call.begin()
   }
 
-  #replayed(scope: Scope, { key, seq, position }: StepRecord): () => Promise<void> {
+  #publishedBefore(scope: Scope, { key, seq, position }: StepRecord): () => Promise<void> {
     const { claim, parts } = this.#pass.attempt
     parts.announce('step.replayed', claim.taskId, seq, { key, position })
     scope.answered(seq)
-    this.#replayedAt = this.#monotonic()
+    this.#replayed()
     return () => Promise.resolve()
+  }
+
+  /** The history has answered a call. */
+  #replayed(): void {
+    this.#replayedMs = this.#monotonic() - (this.#beganAt ?? 0)
+    this.#workedMs = 0
+  }
+
+  #worked<T>(work: () => T): T {
+    const began = this.#monotonic()
+    const done = work()
+    this.#workedMs += this.#monotonic() - began
+    return done
   }
 
   #inOrder(scope: Scope, calls: readonly (() => Promise<void>)[]): Promise<void> {
@@ -239,7 +255,7 @@ export class Stage {
   }
 
   #call<T>(scope: Scope, facts: Omit<StageCallFacts<T>, 'pipeline' | 'wayBackMs'>): StageCall<T> {
-    const wayBackMs = (this.#replayedAt ?? 0) - (this.#beganAt ?? 0)
+    const wayBackMs = this.#replayedMs + this.#workedMs
     return new StageCall<T>(this.#pass, scope, { ...facts, pipeline: () => this.#standing(), wayBackMs })
   }
 
@@ -271,12 +287,10 @@ export class Stage {
     const { taskId, type: pipeline } = await this.#standing()
     const { claim, parts } = this.#pass.attempt
     const received = Received.of(parts.store)
-    let chunks = received.find(claim.taskId, receipt, ranges)
-    if (chunks === undefined) {
-      chunks = await this.#fetch(ranges, taskId)
-      received.keep(claim.taskId, receipt, chunks)
-    }
-    return chunks.map((chunk) => readEvent(parts.values, pipeline, chunk, given))
+    const kept = received.find(claim.taskId, receipt, ranges)
+    const chunks = kept ?? (await this.#fetch(ranges, taskId))
+    if (kept === undefined) received.keep(claim.taskId, receipt, chunks)
+    return this.#worked(() => chunks.map((chunk) => readEvent(parts.values, pipeline, chunk, given)))
   }
 
   async #fetch(ranges: readonly LogRange[], pipeline: string): Promise<readonly ReadEvent[]> {
