@@ -74,10 +74,10 @@ export interface Database {
   nextAt(what: 'task' | 'lease' | 'schedule' | 'budget'): Reply<number | undefined>
 
   /**
-   * Begins a transaction in which nobody else writes; false while another process holds it, or the database cannot be reached. `isAwaited`: it
-   * answers a call from outside of a handler, so others that only work off the queue let it go first.
+   * Begins a transaction in which nobody else writes; false while another process holds it, or the database cannot be reached. Others that only work
+   * off the queue let one go first that has haste.
    */
-  begin(isAwaited: boolean): Reply<boolean>
+  begin(haste: Haste): Reply<boolean>
   /**
    * Begins a transaction that reads as of one moment and waits for nobody; {@link Database.rollback} ends it. False where a look needs the lock that
    * writers need.
@@ -148,6 +148,9 @@ export interface Database {
   /** Lets go of the database; `failed`: without a last write to it. */
   close(failed: boolean): Reply<void>
 }
+
+/** Whether a transaction answers a call from outside of a handler; or has little to write, which holds up nobody for long; or works off a queue. */
+export type Haste = 'awaited' | 'little' | 'none'
 
 /** How a process waits for the lock. */
 export interface LockWait {

@@ -1,7 +1,7 @@
 import type { Write } from '@ku0/agent-runtime-core'
 import { openWorkingSet, type Surroundings } from '@ku0/agent-runtime-core/transition'
 import type { Cache } from './cache.ts'
-import type { Database, Sent } from './database.ts'
+import type { Database, Haste, Sent } from './database.ts'
 import { flush, type Flushed, type FlushWork } from './flush.ts'
 import type { HeldLeases } from './held-leases.ts'
 import type { InForce } from './in-force.ts'
@@ -47,8 +47,7 @@ export type TransactionEnd =
 export function* transact(it: TransactionParts, work: TransactionWork): Steps<TransactionEnd> {
   const { db } = it
   if (work.looks && (yield* got(db.beginReading()))) return yield* look(it, work)
-  const isAwaited = work.operations.some(isCallersOwn)
-  if (!(yield* got(db.begin(isAwaited)))) return { as: 'busy' }
+  if (!(yield* got(db.begin(hasteOf(work))))) return { as: 'busy' }
   try {
     const foreign = yield* catchUp(it)
     if (work.gone.length > 0) yield* outlive(it, work.gone)
@@ -70,6 +69,11 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
     if (db.isPassing(error)) return { as: 'busy' }
     return { as: 'failed', error }
   }
+}
+
+function hasteOf({ operations }: TransactionWork): Haste {
+  if (operations.some(isCallersOwn)) return 'awaited'
+  return operations.length < manyCalls ? 'little' : 'none'
 }
 
 /** Whether somebody waits for the answer who is no handler, or for the end of a process that gives its tasks back. */
@@ -107,6 +111,8 @@ function isCalm({ operations }: TransactionWork, { running }: Cache, { ws, claim
 }
 
 const fewCalls = 4
+/** Who has so many at once works off a queue. */
+const manyCalls = 64
 
 /** When another process wrote since the last look, perhaps of a later version, what is kept is read anew. True if so. */
 function* catchUp(it: TransactionParts): Steps<boolean> {

@@ -14,6 +14,7 @@ import type { Duties, Instant, Loaded, Wanted, WorkingSet } from '@ku0/agent-run
 import type {
   Database,
   DutiesWanted,
+  Haste,
   Kept,
   KeptWanted,
   LocalCounts,
@@ -322,13 +323,13 @@ export class PostgresDatabase implements Database {
     return this.due.of(what)
   }
 
-  async begin(isAwaited = false): Promise<boolean> {
+  async begin(haste: Haste): Promise<boolean> {
     if (!(await this.connect())) return false
     this.beginAnew()
     // What a new connection leads to is looked at under the lock.
     const mayAssume = !this.isReconnected && (this.isCalm || this.turn.isOn)
     if (mayAssume || this.sent.length > 0) {
-      this.turn.decides(this.session)
+      this.turn.decides(this.session, haste)
       this.open = 'assumed'
       this.head = this.underWay.tip
       return true
@@ -337,7 +338,7 @@ export class PostgresDatabase implements Database {
     const asks = this.turn.isWanted
     this.open = 'locked'
     try {
-      const turn = asks ? this.turn.ask(this.session, isAwaited) : undefined
+      const turn = asks ? this.turn.ask(this.session, haste) : undefined
       const kept = this.keptAhead()
       const answer = this.session.batch([
         ...this.connections.beginning,
@@ -350,7 +351,7 @@ export class PostgresDatabase implements Database {
       answer.catch(() => undefined)
       await turn
       const found = await answer
-      if (asks) this.turn.begins(this.session, this.others)
+      if (asks) this.turn.begins(this.session, this.others, haste)
       const about = found.slice(this.connections.beginning.length)
       this.begun(about)
       await this.assertNothingLost(this.isReconnected ? about[3] : undefined)

@@ -1,4 +1,5 @@
 import type { Clock, Timer, Timers } from '@ku0/agent-runtime-core'
+import type { Haste } from '../engine/database.ts'
 import type { Found, Statement } from './batch.ts'
 import type { Session } from './session.ts'
 import { statement } from './write.ts'
@@ -21,7 +22,7 @@ interface TurnParts {
  */
 export class Turn {
   private readonly asking: readonly Statement[]
-  private readonly hurrying: readonly Statement[]
+  private readonly hurrying: Readonly<Record<Exclude<Haste, 'none'>, readonly Statement[]>>
   private readonly look: Statement
   private readonly release: Statement
   private readonly it: TurnParts
@@ -29,6 +30,8 @@ export class Turn {
   private until: number | undefined
   /** A flush is being decided: its commit gives the turn back if that is due by then. */
   private isDeciding = false
+  /** Its flushes are large. */
+  private hasMuch = false
   private timer: Timer | undefined
   /** Before this it is not asked for: its holder stood still. */
   private passedByUntil = Number.NEGATIVE_INFINITY
@@ -41,17 +44,18 @@ export class Turn {
       ['BEGIN', `SET LOCAL lock_timeout TO ${patienceMs}`, ...texts, 'COMMIT'].map((text) => statement(text))
     const lock = `SELECT pg_advisory_lock(${key}, 0)`
     this.asking = asking(lock)
-    // Nobody waits for the second lock: that somebody has it tells the holder of the first one.
-    this.hurrying = asking(
-      `SELECT pg_advisory_lock_shared(${key}, 1)`,
-      lock,
-      `SELECT pg_advisory_unlock_shared(${key}, 1)`,
-    )
-    this.look = {
-      text: `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND objid = 1 AND classid = (${key}::bigint & 4294967295)::oid
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
-      values: [],
-    }
+    // Nobody waits for the other locks: that somebody has one of them tells the holder of the first one.
+    const hurrying = (number: number) =>
+      asking(
+        `SELECT pg_advisory_lock_shared(${key}, ${number})`,
+        lock,
+        `SELECT pg_advisory_unlock_shared(${key}, ${number})`,
+      )
+    this.hurrying = { awaited: hurrying(1), little: hurrying(2) }
+    const isHeld = (number: number) =>
+      `EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND objid = ${number} AND classid = (${key}::bigint & 4294967295)::oid
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
+    this.look = { text: `SELECT ${isHeld(1)}, ${isHeld(2)}`, values: [] }
     this.release = statement(`SELECT pg_advisory_unlock(${key}, 0)`)
   }
 
@@ -65,10 +69,10 @@ export class Turn {
     return this.it.hasSessions && this.mono() >= this.passedByUntil
   }
 
-  /** Asks for it. `hurries`: the turns before it end with the commits that are under way. Rejects where it was not given in time. */
-  async ask(session: Session, hurries: boolean): Promise<void> {
+  /** Asks for it. Turns before it end with the commits that are under way where this is `awaited`, or where it has `little` to write and they have much. Rejects where it was not given in time. */
+  async ask(session: Session, haste: Haste): Promise<void> {
     try {
-      await session.batch(hurries ? this.hurrying : this.asking)
+      await session.batch(haste === 'none' ? this.asking : this.hurrying[haste])
     } catch (error) {
       if (session.lost === undefined) this.passedByUntil = this.mono() + passedByMs
       throw error
@@ -76,16 +80,18 @@ export class Turn {
   }
 
   /** It was given to this process. `others`: how many may wait for it. */
-  begins(session: Session, others: number): void {
-    const lengthMs = this.it.isVirtual ? 0 : turnMs(others)
+  begins(session: Session, others: number, haste: Haste): void {
+    this.hasMuch = haste === 'none'
+    const lengthMs = this.it.isVirtual ? 0 : turnMs(others, this.hasMuch)
     this.until = this.mono() + lengthMs
     this.isDeciding = true
     this.arm(session, this.until)
   }
 
   /** A flush is begun. */
-  decides(session: Session): void {
+  decides(session: Session, haste: Haste): void {
     this.isDeciding = true
+    this.hasMuch = haste === 'none'
     if (this.until !== undefined) this.arm(session, this.until)
   }
 
@@ -100,7 +106,8 @@ export class Turn {
 
   /** The answer to what went before a commit: whether somebody hurries. */
   hears(session: Session, [row]: Found['rows']): void {
-    if (this.until === undefined || row?.[0] !== 1) return
+    const [isAwaited, hasLittle] = row ?? []
+    if (this.until === undefined || !(isAwaited === 1 || (hasLittle === 1 && this.hasMuch))) return
     this.until = this.mono()
     if (!this.isDeciding) this.end(session)
   }
@@ -138,13 +145,16 @@ export class Turn {
   }
 }
 
-/** How long a turn is, in ms. Those of all processes take {@link roundMs} at the most, but for the flush by which each ends. */
-export function turnMs(others: number): number {
-  return Math.min(longestMs, roundMs / (others + 1))
+/**
+ * How long a turn is, in ms. Those of all processes take {@link roundMs} at the most, but for the flush by which each ends; half as long where none of
+ * them has much to write, since no such turn ends early for one of the others.
+ */
+export function turnMs(others: number, hasMuch: boolean): number {
+  return Math.min(longestMs, roundMs / (others + 1)) / (hasMuch ? 1 : 2)
 }
 
-const longestMs = 200
-const roundMs = 400
+const longestMs = 400
+const roundMs = 800
 /** So long a process that has nothing to write keeps its turn. */
 const lingerMs = 4
 /** So long the turn is waited for. */

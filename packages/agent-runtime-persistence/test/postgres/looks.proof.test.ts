@@ -59,9 +59,9 @@ function beginsOf({ store }: Scene): () => number {
   const { db } = partsOf(store)
   const begin = db.begin.bind(db)
   let begins = 0
-  db.begin = (isAwaited) => {
+  db.begin = (haste) => {
     begins += 1
-    return begin(isAwaited)
+    return begin(haste)
   }
   return () => begins
 }

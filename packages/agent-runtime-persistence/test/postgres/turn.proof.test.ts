@@ -11,7 +11,7 @@ import { systemEnvironment } from '../../src/system.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
 import { locksOfTurn, turnKey, turns } from '../helpers/turns.ts'
 
-const config = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000 }
+const config = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000, maxInFlightPerWorker: 100 }
 
 interface Stage {
   readonly one: ExecutionStore
@@ -60,8 +60,8 @@ async function given() {
   const client = await server.connect(url)
   onTestFinished(async () => void (await Promise.all([session.end(), client.end()])))
   const turn = new Turn({ ...place, clock, timers: clock, isVirtual: false })
-  await turn.ask(session, false)
-  turn.begins(session, 1)
+  await turn.ask(session, 'none')
+  turn.begins(session, 1, 'none')
   /** Sends a commit, and hears what goes with it. True if it was the last of the turn. */
   const sends = async (isLastOfMany = false) => {
     const [after, ...more] = turn.sends(isLastOfMany)
@@ -78,20 +78,20 @@ test('a turn goes on over several commits, until its time is over', async () => 
   const { clock, session, client, turn, sends } = await given()
   for (let n = 0; n < 4; n += 1) {
     expect(turn.isOn).toBe(true)
-    turn.decides(session)
-    clock.advanceBy(45)
+    turn.decides(session, 'none')
+    clock.advanceBy(90)
     expect(await sends()).toBe(false)
     turn.rests(session)
   }
   expect(await turns(client)).toHaveLength(1)
-  clock.advanceBy(20)
+  clock.advanceBy(40)
   expect(turn.isOn).toBe(false)
   await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
 })
 
 test('a turn whose time is over while a flush is decided ends with its commit', async () => {
   const { clock, client, turn, sends } = await given()
-  clock.advanceBy(210)
+  clock.advanceBy(410)
   expect(turn.isOn).toBe(false)
   expect(await turns(client)).toHaveLength(1)
   expect(await sends()).toBe(true)
@@ -100,14 +100,25 @@ test('a turn whose time is over while a flush is decided ends with its commit', 
 
 test('a turn ends with the commits that are under way when somebody waits who hurries', async () => {
   const { session, client, turn, sends } = await given()
-  turn.decides(session)
+  turn.decides(session, 'none')
   expect(await sends()).toBe(false)
   expect(turn.isOn).toBe(true)
   await client.query(`SELECT pg_advisory_lock_shared(${turnKey}, 1)`)
-  turn.decides(session)
+  turn.decides(session, 'none')
   expect(await sends()).toBe(false)
   expect(turn.isOn).toBe(false)
   await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
+})
+
+test('a turn in which much is written ends so when somebody waits who has little to write, and one in which little is written goes on', async () => {
+  const { session, client, turn, sends } = await given()
+  await client.query(`SELECT pg_advisory_lock_shared(${turnKey}, 2)`)
+  turn.decides(session, 'little')
+  expect(await sends()).toBe(false)
+  expect(turn.isOn).toBe(true)
+  turn.decides(session, 'none')
+  expect(await sends()).toBe(false)
+  expect(turn.isOn).toBe(false)
 })
 
 test('a commit after which nothing is expected gives the turn back with it', async () => {
@@ -123,7 +134,7 @@ test('a turn in which nothing is written for 4 ms ends', async () => {
   turn.rests(session)
   clock.advanceBy(1)
   expect(turn.isOn).toBe(true)
-  turn.decides(session)
+  turn.decides(session, 'none')
   clock.advanceBy(10)
   expect(await sends()).toBe(false)
   turn.rests(session)
@@ -155,14 +166,15 @@ test('a holder of the turn that stands still is passed by before calls are refus
   expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 23, faultCount: 0 })
 })
 
-test('a process that ends asks in a hurry for the turn in which it gives its tasks back, and not for one in which a handler settles', async () => {
+test('a process says why it hurries while it waits for the turn: it ends and gives its tasks back, or has few calls of handlers', async () => {
   const { one, two, client } = await competing()
   const claims: Claim[] = []
   two.listen({ claimed: (some) => void claims.push(...some) })
-  await two.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 2, types: ['*'] }] })
-  two.demand('w', 2)
-  await expect.poll(() => claims).toHaveLength(2)
-  const [settled, released] = claims.map(({ leaseId }) => leaseId) as [string, string]
+  await two.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 70, types: ['*'] }] })
+  await submitMany(two, 'more', 70)
+  two.demand('w', 66)
+  await expect.poll(() => claims).toHaveLength(66)
+  const leases = claims.map(({ leaseId }) => leaseId)
   /** The locks of the turn while somebody else has it and this is written. */
   const meanwhile = async (write: () => Promise<unknown>, locks: readonly string[]) => {
     await submit(one, String(locks))
@@ -173,14 +185,18 @@ test('a process that ends asks in a hurry for the turn in which it gives its tas
     await client.query(`SELECT pg_advisory_unlock(${turnKey}, 0)`)
     await written
   }
-  const settlement = { as: 'completed', output: 'null' } as const
-  await meanwhile(
-    () => two.write({ kind: 'settle', leaseId: settled, settlement }),
-    ['turn', 'turn is waited for'],
-  )
+  const settle = (some: readonly string[]) => () =>
+    Promise.all(
+      some.map((leaseId) =>
+        two.write({ kind: 'settle', leaseId, settlement: { as: 'completed', output: 'null' } }),
+      ),
+    )
+  await meanwhile(settle(leases.slice(0, 64)), ['turn', 'turn is waited for'])
+  await meanwhile(settle(leases.slice(64, 65)), ['little', 'turn', 'turn is waited for'])
+  const [released = ''] = leases.slice(65)
   await meanwhile(
     () => two.write({ kind: 'release', leaseId: released, reason: 'drained' }),
-    ['hurry', 'turn', 'turn is waited for'],
+    ['awaited', 'turn', 'turn is waited for'],
   )
 })
 

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
 import { turnMs } from '../../src/postgres/turn.ts'
 
-test('a turn takes 200 ms at the most', () => {
-  expect([0, 1].map(turnMs)).toEqual([200, 200])
+test('a turn takes 400 ms at the most, and 200 ms where little is written', () => {
+  expect([0, 1].map((others) => turnMs(others, true))).toEqual([400, 400])
+  expect([0, 1].map((others) => turnMs(others, false))).toEqual([200, 200])
 })
 
-test('the turns of all processes take 400 ms at the most', () => {
-  for (const others of [2, 7, 99]) expect(turnMs(others) * (others + 1)).toBeCloseTo(400)
+test('the turns of all processes take 800 ms at the most, and 400 ms where little is written', () => {
+  for (const others of [2, 7, 99]) {
+    expect(turnMs(others, true) * (others + 1)).toBeCloseTo(800)
+    expect(turnMs(others, false) * (others + 1)).toBeCloseTo(400)
+  }
 })
