@@ -67,6 +67,27 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'D02 a process does not look at what it begins to follow, since it did not concern it before',
+    file: `${persistence}postgres/presence.ts`,
+    edits: [['    if (this.toldVersion > 0) this.isWanted = true\n', '']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/postgres/looks.proof.test.ts',
+      'begins to follow looks',
+    ],
+  },
+  {
+    name: 'D02 a commit that touches the lease of another process concerns only those that follow it',
+    file: `${persistence}engine/news.ts`,
+    edits: [
+      ['    if (lease !== null && base.leases.get(lease)?.process !== process) return true\n', ''],
+      [
+        'row.process !== process) return true\n  for (const { id }',
+        'row.process === -1) return true\n  for (const { id }',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/looks.proof.test.ts', 'tells others whom'],
+  },
+  {
     name: 'D02 a look that has the lock writes nothing of what it finds',
     file: `${persistence}engine/transaction.ts`,
     edits: [['{ ...work, returning, looks: false }', '{ ...work, returning }']],

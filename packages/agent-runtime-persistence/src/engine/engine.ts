@@ -9,6 +9,7 @@ import { HeldLeases } from './held-leases.ts'
 import { InForce } from './in-force.ts'
 import { LineAnswers, type LineCall } from './line-answers.ts'
 import type { Message } from './message.ts'
+import type { News } from './news.ts'
 import { OwnWorkers } from './own-workers.ts'
 import { Publisher } from './publisher.ts'
 import { ReadAhead } from './read-ahead.ts'
@@ -103,6 +104,8 @@ export class Engine {
         this.setDemand(message.workerId, message.credit, message.given)
         return undefined
       case 'interest':
+        // What it follows now may have been committed since it was read, and have concerned nobody here.
+        if (this.db.catchesUp()) this.due.tickNow(this.mono())
         return this.publisher.follow(message.interest)
       case 'absent':
         this.setAbsent(message.workerIds)
@@ -162,6 +165,11 @@ export class Engine {
   /** Somebody else has written: the next turn looks at once. */
   hint(): void {
     this.due.tickNow(this.mono())
+  }
+
+  /** Whether it is to look because of what another process has committed. */
+  isConcerned(news: News): boolean {
+    return news === 'all' || this.publisher.follows || (news === 'takers' && this.hasDemand())
   }
 
   /** Whether the last look found something to write. */

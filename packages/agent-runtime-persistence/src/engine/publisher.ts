@@ -24,6 +24,11 @@ export class Publisher {
     this.published = db.lastCommit
   }
 
+  /** Whether it wants to hear of anything. */
+  get follows(): boolean {
+    return this.wants !== undefined || this.outputSeen.size > 0
+  }
+
   /** Of a task's output stream, what comes after this is live; the rest is history, to be read. */
   *follow(interest: Interest): Steps<void> {
     this.wants = wantedBy(interest)

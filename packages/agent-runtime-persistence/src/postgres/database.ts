@@ -22,6 +22,7 @@ import type {
   Sent,
 } from '../engine/database.ts'
 import { journalRow } from '../engine/journal-row.ts'
+import { newsOf, type News } from '../engine/news.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
 import { statementsOf } from './apply.ts'
@@ -56,6 +57,7 @@ import { Questions } from './questions.ts'
 import { Reader } from './reader.ts'
 import { schemaVersion } from './schema.ts'
 import type { Session } from './session.ts'
+import { newsText } from './news-text.ts'
 import { changesUntold, touchedTasks, touchedText } from './touched.ts'
 import { Turn } from './turn.ts'
 import { UnderWay } from './under-way.ts'
@@ -78,12 +80,15 @@ export interface PostgresOptions {
   readonly isVirtual: boolean
   /** Another process has committed. */
   readonly onHint: () => void
+  /** Whether this process looks at once because another one has committed something that concerns so many. */
+  readonly looksAt: (news: News) => boolean
 }
 
 interface Parts {
   readonly opened: Opened
   readonly clock: StoreClock
   readonly presence: Presence
+  readonly competition: Competition
 }
 
 /**
@@ -130,7 +135,7 @@ export class PostgresDatabase implements Database {
   /** Whether it is asked ahead what is kept of all processes. */
   private asksAhead = true
   private readonly due = new DueTimes()
-  private readonly competition = new Competition()
+  private readonly competition: Competition
   private readonly turn: Turn
   /** By the clock of the server. */
   private readonly openedAt: number
@@ -139,13 +144,18 @@ export class PostgresDatabase implements Database {
 
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
     const { config, connections, environment, identity, lines, acceptLoss, existing } = options
-    const { states, isVirtual, onHint } = options
+    const { states, isVirtual, onHint, looksAt } = options
     const clock = serverClock(environment.clock, isVirtual)
+    const competition = new Competition()
     const presence = new Presence(connections, {
       ttlMs: config.presenceTtlMs,
       timers: environment.timers,
       isVirtual,
       onHint,
+      looksAt: (news) => {
+        competition.saw(environment.clock.monotonic())
+        return looksAt(news)
+      },
     })
     try {
       const opened = await openTables(connections, {
@@ -165,14 +175,14 @@ export class PostgresDatabase implements Database {
         hide: () => presence.hide(),
         mono: () => environment.clock.monotonic(),
       })
-      return new PostgresDatabase(options, { opened, clock, presence })
+      return new PostgresDatabase(options, { opened, clock, presence, competition })
     } catch (error) {
       await presence.close()
       throw error
     }
   }
 
-  private constructor(options: PostgresOptions, { opened, clock, presence }: Parts) {
+  private constructor(options: PostgresOptions, { opened, clock, presence, competition }: Parts) {
     const { connections, config, environment, hashes, identity, isVirtual } = options
     const { clock: processClock, timers } = environment
     this.turn = new Turn({ ...connections.place, clock: processClock, timers, isVirtual })
@@ -210,6 +220,7 @@ export class PostgresDatabase implements Database {
     }
     this.openedAt = opened.openedAt
     this.presence = presence
+    this.competition = competition
     this.reader = new Reader({
       connections,
       ids: this.ids,
@@ -317,6 +328,10 @@ export class PostgresDatabase implements Database {
       if (!isPassing(error)) throw error
       return true
     }
+  }
+
+  catchesUp(): boolean {
+    return this.presence.catchUp()
   }
 
   nextAt(what: What): number | undefined {
@@ -579,10 +594,11 @@ export class PostgresDatabase implements Database {
     const untold = changesUntold(changes, this.process) ? version : this.head.untold
     this.next = { version, number, hash, untold }
     this.writes.push(...written)
-    // Renewals are seen when others look by themselves.
-    const isNews = number > this.head.number || untold === version
-    if (isNews && this.others > 0 && this.presence.notifies)
-      this.add(this.presence.notifyText, [`${this.process} ${version}`])
+    if (this.others === 0 || !this.presence.notifies) return
+    // Others see renewals, and who has come, when they look by themselves.
+    const news = untold === version ? 'all' : newsOf(changes, this.process)
+    if (news !== 'none')
+      this.add(this.presence.notifyText, [newsText({ writer: this.process, version, news })])
   }
 
   async commit(isLast: boolean): Promise<void> {

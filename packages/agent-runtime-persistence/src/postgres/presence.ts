@@ -1,8 +1,10 @@
 import type { Timers } from '@ku0/agent-runtime-core'
+import type { News } from '../engine/news.ts'
 import { REMOTE } from '../process-identity.ts'
 import type { Found, Statement } from './batch.ts'
 import type { Connections } from './connections.ts'
 import { isLost } from './errors.ts'
+import { newsIn } from './news-text.ts'
 import { parameter } from './parameters.ts'
 import type { Session } from './session.ts'
 import { statement } from './write.ts'
@@ -12,6 +14,8 @@ interface PresenceParts {
   readonly timers: Timers
   readonly isVirtual: boolean
   readonly onHint: () => void
+  /** Whether this process looks at once because another one has committed something that concerns so many. */
+  readonly looksAt: (news: News) => boolean
 }
 
 /**
@@ -42,6 +46,8 @@ export class Presence {
   private isHinted = false
   /** The latest version of the store that another process said it had committed, since the last look; 0 if none did. */
   private toldVersion = 0
+  /** Something of it concerns this process. */
+  private isWanted = false
   /** The connection that holds this process's own lock was lost since the last look. */
   private isUnsure = false
   /** Before this, a lock that is free proves nothing. */
@@ -66,7 +72,7 @@ export class Presence {
     if (this.session?.lost !== undefined || this.session === undefined)
       return this.others > 0 ? deafPollMs : heardPollMs
     if (this.suspects.size > 0) return suspectMs
-    return this.others > 0 ? Math.min(this.careMs, heardPollMs) : heardPollMs
+    return this.others > 0 ? this.careMs : heardPollMs
   }
 
   /** Each looks at all others, over all locks of the server: the more there are, the less often each does, and together they do it as often. */
@@ -83,9 +89,17 @@ export class Presence {
 
   /** The version of the store that another process said it had committed; 0 if none did. */
   takeTold(): number {
+    if (!this.isWanted) return 0
     const { toldVersion } = this
+    this.isWanted = false
     this.toldVersion = 0
     return toldVersion
+  }
+
+  /** What did not concern this process is to be looked at now. Returns whether there may be something. */
+  catchUp(): boolean {
+    if (this.toldVersion > 0) this.isWanted = true
+    return this.isWanted
   }
 
   /** Whether others can see that this process lives. */
@@ -144,13 +158,14 @@ export class Presence {
   private async connect(): Promise<Session> {
     const session = await this.connections.open('listen')
     session.client.on('notification', ({ payload = '' }) => {
-      const [writer, version] = payload.split(' ')
-      if (writer === String(this.process)) return
+      const { writer, version, news } = newsIn(payload)
+      if (writer === this.process) return
       // Who is alone counts a process that has come at once, so that it tells that of its commits. With many, each that comes would make all others count.
       if (this.others === 0) this.careAt = 0
       else if (payload === hasCome) return
-      const told = Number(version)
-      if (told > 0) this.toldVersion = Math.max(this.toldVersion, told)
+      this.toldVersion = Math.max(this.toldVersion, version)
+      if (!this.it.looksAt(news)) return
+      if (version > 0) this.isWanted = true
       else this.isHinted = true
       this.it.onHint()
     })
@@ -207,8 +222,10 @@ export class Presence {
     this.careAt = mono + this.careMs
     const { process } = this
     const { ttlMs } = this.it
-    const held = `EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      AND classid = (${keyOf(this.connections.place.schema)}::bigint & 4294967295)::oid AND objid = process.id::oid AND granted)`
+    // The locks of the server are looked through once, and not for each process.
+    const held = `process.id::oid = ANY (ARRAY(SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND classid = (${keyOf(this.connections.place.schema)}::bigint & 4294967295)::oid AND granted))`
     const text = this.connections.qualified(
       `SELECT id, last_seen_at < $2::bigint, ${this.notifies ? `CASE WHEN process_id = '${REMOTE}' THEN last_seen_at >= $2::bigint ELSE ${held} END` : '(last_seen_at >= $2::bigint)'}
        FROM process WHERE ended_at IS NULL AND id NOT IN ($1::bigint, $3::bigint)`,
@@ -261,6 +278,6 @@ const suspectMs = 250
 const unsureMs = 5_000
 const againMs = 50
 const longestAgainMs = 500
-/** How often the server is asked by a process that hears, or is alone; and by one that does not hear others. */
+/** How often the server is asked by a process that is alone; and by one that does not hear others. */
 const heardPollMs = 1_000
 const deafPollMs = 50

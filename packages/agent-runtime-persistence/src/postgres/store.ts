@@ -36,6 +36,7 @@ export async function openPostgresLine(
   const place = parsePostgresUrl(url)
   const connections = new Connections(await loadDriver(), place, environment.timers)
   let line: AsyncLine | undefined
+  let engine: Engine | undefined
   const database = await PostgresDatabase.open({
     connections,
     config,
@@ -48,8 +49,9 @@ export async function openPostgresLine(
     states,
     isVirtual,
     onHint: () => line?.hint(),
+    looksAt: (news) => engine?.isConcerned(news) ?? true,
   })
-  const engine = new Engine(database, { config, environment, chain, stalledMs, states, follows })
+  engine = new Engine(database, { config, environment, chain, stalledMs, states, follows })
   line = new AsyncLine(engine, hearer, environment)
   return line
 }

@@ -161,6 +161,11 @@ export class SqliteDatabase implements Database, StoreDatabase {
   }
 
   /** Also: is the file still the one that was opened, and who has died or come? */
+  /** It looks at each commit. */
+  catchesUp(): boolean {
+    return false
+  }
+
   look(mono: number): boolean {
     const { processes } = this
     const hasChanged = this.hasForeignCommit

@@ -1,4 +1,5 @@
 import type { Environment, ExecutionConfig, ExecutionStore } from '@ku0/agent-runtime-core'
+import type { News } from '../../src/engine/news.ts'
 import type { Cache } from '../../src/engine/cache.ts'
 import type { Database } from '../../src/engine/database.ts'
 import type { AsyncLine } from '../../src/line/async-line.ts'
@@ -36,9 +37,15 @@ export async function newPostgresStore(
 }
 
 /** What the engine of such a store keeps between flushes, and its database. */
-export function partsOf(store: ExecutionStore): { readonly cache: Cache; readonly db: Database } {
-  const line = lines.get(store) as unknown as { engine: { cache: Cache; db: Database } }
-  return line.engine
+export function partsOf(store: ExecutionStore): {
+  readonly cache: Cache
+  readonly db: Database
+  readonly isConcerned: (news: News) => boolean
+} {
+  const { engine } = lines.get(store) as unknown as {
+    engine: { cache: Cache; db: Database; isConcerned(news: News): boolean }
+  }
+  return { cache: engine.cache, db: engine.db, isConcerned: (news) => engine.isConcerned(news) }
 }
 
 /** URLs of stores that nobody uses any more. */

@@ -4,6 +4,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { sharedServer } from '../helpers/postgres-server.ts'
 import { newPostgresStore, partsOf, quiet } from '../helpers/postgres-store.ts'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
+import { Connections } from '../../src/postgres/connections.ts'
+import { loadDriver } from '../../src/postgres/driver.ts'
+import { Presence } from '../../src/postgres/presence.ts'
+import { parsePostgresUrl } from '../../src/postgres/url.ts'
+import { systemEnvironment } from '../../src/system.ts'
+import { newsIn, newsText } from '../../src/postgres/news-text.ts'
+import type { News } from '../../src/engine/news.ts'
 import { turnKey } from '../helpers/turns.ts'
 
 interface Stage {
@@ -11,6 +18,8 @@ interface Stage {
   readonly b: Scene
   /** Takes the turn and the lock of all commits, as a third process would. Returns how both are given back. */
   readonly hold: () => Promise<() => Promise<void>>
+  /** Whom the commits since the last call concern, by what others are told of them. */
+  readonly told: () => Promise<readonly News[]>
 }
 
 /** Two processes on one database and one virtual time. */
@@ -39,13 +48,22 @@ async function play(act: (stage: Stage) => Promise<void>): Promise<void> {
       scenes.push(b)
       const client = await server.connect(url)
       onTestFinished(() => client.end())
+      await client.query(`LISTEN ku0_${new URL(url).searchParams.get('schema') ?? ''}`)
+      let heard: News[] = []
+      client.on('notification', ({ payload = '' }) => heard.push(newsIn(payload).news))
+      const told = async () => {
+        await client.query('SELECT 1')
+        const found = heard
+        heard = []
+        return found
+      }
       const hold = async () => {
         await client.query(`BEGIN; SELECT pg_advisory_lock(${turnKey}, 0); SELECT FROM head FOR UPDATE`)
         return async () => void (await client.query('ROLLBACK; SELECT pg_advisory_unlock_all()'))
       }
       try {
         await a.pass(1_000)
-        await act({ a, b, hold })
+        await act({ a, b, hold, told })
       } finally {
         scenes.pop()
         await b.store.close()
@@ -149,4 +167,75 @@ test('a process whose workers run nothing shows that they live while a third one
     expect((await b.claim()).workerId).toBe('b')
     expect(await a.violations()).toEqual([])
   })
+})
+
+test('a commit tells others whom it concerns', async () => {
+  await play(async ({ a, b, told }) => {
+    await told()
+    await b.worker('b', 1)
+    await a.worker('a', 1, ['mine'])
+    expect(await told()).toEqual([])
+    // It runs in the commit in which it is queued.
+    await a.accepted({ type: 'mine' })
+    const mine = await a.claim()
+    await a.step(mine, 'one', '1')
+    expect(new Set(await told())).toEqual(new Set(['followers']))
+    const taskId = await a.accepted({ type: 'other' })
+    expect((await told())[0]).toBe('takers')
+    const other = await b.claim()
+    await told()
+    await a.cancel(taskId)
+    expect(await told()).toContain('all')
+    await b.settle(other)
+    await told()
+    // Whoever lives when it is due promotes it.
+    await a.accepted({ type: 'later', delayMs: 60_000 })
+    expect(await told()).toContain('takers')
+  })
+})
+
+test('a process looks at what concerns it', async () => {
+  await play(async ({ a, b }) => {
+    const { isConcerned } = partsOf(b.store)
+    const concerned = () => (['all', 'takers', 'followers'] as const).filter((news) => isConcerned(news))
+    expect(concerned()).toEqual(['all'])
+    await b.worker('b', 1)
+    expect(concerned()).toEqual(['all', 'takers'])
+    await a.accepted()
+    await b.claim()
+    expect(concerned()).toEqual(['all'])
+    b.store.interest({ types: ['task.queued'], tasks: [] })
+    await b.pass(100)
+    expect(concerned()).toEqual(['all', 'takers', 'followers'])
+  })
+})
+
+test('a process that begins to follow looks at commits that did not concern it before', async () => {
+  const server = await sharedServer()
+  const url = server.newStore()
+  const { timers } = systemEnvironment()
+  const connections = new Connections(await loadDriver(), parsePostgresUrl(url), timers)
+  const heard = Promise.withResolvers<void>()
+  const presence = new Presence(connections, {
+    ttlMs: 90_000,
+    timers,
+    isVirtual: false,
+    onHint: () => undefined,
+    looksAt: (news) => {
+      if (news === 'followers') heard.resolve()
+      return false
+    },
+  })
+  onTestFinished(() => presence.close())
+  const client = await server.connect(url)
+  onTestFinished(() => client.end())
+  await presence.show(7)
+  presence.take({ fields: [], rows: [[8, 0, 1]], command: '' }, 0)
+  expect(presence.catchUp()).toBe(false)
+  await client.query(presence.notifyText, [newsText({ writer: 8, version: 12, news: 'followers' })])
+  await heard.promise
+  expect([presence.takeHint(), presence.takeTold()]).toEqual([false, 0])
+  expect(presence.catchUp()).toBe(true)
+  expect(presence.takeTold()).toBe(12)
+  expect(presence.catchUp()).toBe(false)
 })

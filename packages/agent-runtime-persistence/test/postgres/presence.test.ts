@@ -18,6 +18,7 @@ async function asksBeside(others: number): Promise<number> {
     timers,
     isVirtual: false,
     onHint: () => undefined,
+    looksAt: () => false,
   })
   const rows = Array.from({ length: others }, (_, id) => [id + 2, 0, 1])
   let asks = 0
