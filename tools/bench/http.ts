@@ -39,10 +39,6 @@ interface Found {
 }
 
 const IN_FLIGHT = 50
-const [role, argument = ''] = process.argv.slice(2)
-if (role === 'own') await serveOwn(argument, process.argv[4] === 'runs')
-else if (role === 'service') await serveForRestate(argument)
-else await measure()
 
 async function serveOwn(store: string, runs: boolean): Promise<void> {
   const { createRuntime, defineTask } = await sourcesOf<typeof Runtime>('agent-runtime')
@@ -249,3 +245,9 @@ function isWhole(text: string): boolean {
   const length = /\r\ncontent-length: (\d+)\r\n/i.exec(text.slice(0, end + 2))?.[1]
   return length === undefined ? text.endsWith('0\r\n\r\n') : text.length >= end + 4 + Number(length)
 }
+
+// At the end of the file, where the class of the connections is there.
+const [role, argument = ''] = process.argv.slice(2)
+if (role === 'own') await serveOwn(argument, process.argv[4] === 'runs')
+else if (role === 'service') await serveForRestate(argument)
+else await measure()
