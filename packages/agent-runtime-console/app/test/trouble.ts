@@ -164,6 +164,19 @@ export function testTrouble(browser: () => Browser): void {
     await page.goto(`${scene.url}/queue`)
     await page.getByText('The disk is full.').waitFor()
     await page.getByText('Free some space.').waitFor()
+
+    // A page that asks again by itself says meanwhile what happened.
+    const told: number[] = []
+    await page.route(/\/api\/v1\/tasks\?.*values/, async (route) => {
+      told.push(await page.getByText('Could not get the tasks.').count())
+      await route.abort()
+    })
+    await page.goto(`${scene.url}/tasks`)
+    await page.getByText('Could not get the tasks.').waitFor()
+    const first = told.length
+    await expect.poll(() => told.length, { timeout: 50_000 }).toBeGreaterThan(first + 3)
+    expect(told.slice(first)).not.toContain(0)
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
     await page.context().close()
     await scene.close()
   })

@@ -6,6 +6,7 @@ import { useMayOperate } from '../server/info.ts'
 import { useLive } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { useAct } from '../ui/act.tsx'
+import { useShownError } from '../ui/asked.tsx'
 import { Copy, curl } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { shortId } from '../ui/format.ts'
@@ -51,6 +52,7 @@ export function DeadLettersPage() {
     getNextPageParam: ({ cursor }) => cursor,
     refetchInterval: ({ state }) => (isPaused || (state.data?.pages.length ?? 0) > 1 ? false : 5_000),
   })
+  const error = useShownError(letters)
   const all = (letters.data?.pages.flatMap(({ tasks }) => tasks) ?? []).filter(
     (it): it is Failed => it.state === 'failed',
   )
@@ -94,12 +96,8 @@ export function DeadLettersPage() {
           </button>
         )}
       </section>
-      {letters.error === null ? null : (
-        <Problem error={letters.error} what="the dead letters" onRetry={letters.refetch} />
-      )}
-      {letters.isPending && letters.error === null ? (
-        <p className="faint pad">Loading the dead letters…</p>
-      ) : null}
+      {error === null ? null : <Problem error={error} what="the dead letters" onRetry={letters.refetch} />}
+      {letters.isPending && error === null ? <p className="faint pad">Loading the dead letters…</p> : null}
       {letters.data !== undefined && all.length === 0 && !letters.hasNextPage ? (
         <Empty
           title={

@@ -1,5 +1,12 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { Problem } from './problem.tsx'
+
+/** The error of a query. It stays while the page asks again by itself, until there is an answer: otherwise it would come and go. */
+export function useShownError({ data, error }: { readonly data: unknown; readonly error: unknown }): unknown {
+  const before = useRef<unknown>(null)
+  if (error !== null || data !== undefined) before.current = error
+  return before.current
+}
 
 /** What a query has found; while it has nothing yet, why. An error beside an older answer stands above it. */
 export function Asked<T>({
@@ -15,7 +22,8 @@ export function Asked<T>({
   readonly what: string
   readonly children: (data: T) => ReactNode
 }) {
-  const { data, error, refetch } = query
+  const { data, refetch } = query
+  const error = useShownError(query)
   return (
     <>
       {error === null ? null : <Problem error={error} what={what} onRetry={refetch} />}

@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react'
-import { count } from '../../ui/format.ts'
+import { amount, count } from '../../ui/format.ts'
 import type { Line } from './plot.tsx'
 
 /** What draws comes after the first words and numbers are there. The numbers stay where it cannot be had, as from a server that was upgraded meanwhile. */
@@ -42,5 +42,6 @@ export function Chart({
 
 function shown(value: number | undefined): string {
   if (value === undefined) return '–'
-  return value >= 100 || Number.isInteger(value) ? count(Math.round(value)) : value.toFixed(1)
+  if (value >= 100) return count(Math.round(value))
+  return amount(value >= 10 ? Math.round(value * 10) / 10 : value)
 }

@@ -4,6 +4,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useLive } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
+import { useShownError } from '../../ui/asked.tsx'
 import { codeOf, Copy, curl } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { shortId } from '../../ui/format.ts'
@@ -31,8 +32,9 @@ export function TaskPage() {
     queryFn: ({ signal }) => api().get(taskId, { signal }),
     refetchInterval: ({ state }) => (isPaused || isOver(state.data) ? false : 5_000),
   })
+  const error = useShownError(details)
   if (details.data === undefined) {
-    const isUnknown = details.error instanceof ApiError && details.error.status === 404
+    const isUnknown = error instanceof ApiError && error.status === 404
     return (
       <Page title="Task">
         {isUnknown ? (
@@ -42,10 +44,10 @@ export function TaskPage() {
               <Link to="/tasks">See all tasks</Link>
             </p>
           </Empty>
-        ) : details.error === null ? (
+        ) : error === null ? (
           <p className="faint pad">Loading the task…</p>
         ) : (
-          <Problem error={details.error} what="the task" onRetry={details.refetch} />
+          <Problem error={error} what="the task" onRetry={details.refetch} />
         )}
       </Page>
     )

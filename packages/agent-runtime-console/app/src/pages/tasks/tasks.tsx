@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useLive, useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
+import { useShownError } from '../../ui/asked.tsx'
 import { curl, Copy, listCode } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { many } from '../../ui/format.ts'
@@ -41,10 +42,14 @@ export function TasksPage() {
     getNextPageParam: ({ cursor }) => cursor,
     placeholderData: (before) => before,
   })
+  const error = useShownError(tasks)
   const all = useMemo(() => tasks.data?.pages.flatMap((page) => page.tasks) ?? [], [tasks.data])
   // One page follows what happens. Whoever reads further down would lose the place.
   const follows = !isPaused && isAtTop && (tasks.data?.pages.length ?? 0) <= 1
-  useTick(follows, isStreaming ? 1_500 : 2_000, () => void tasks.refetch())
+  useTick(follows, isStreaming ? 1_500 : 2_000, () => {
+    // An answer that takes longer than a turn still comes.
+    void tasks.refetch({ cancelRefetch: false })
+  })
   useEffect(() => setSelected(new Set()), [key])
   // To count what a text is in, the server would look at every task.
   const total = useLiveQuery(['count', key], () => api().count(listFilterOf(filter)), {
@@ -79,8 +84,8 @@ export function TasksPage() {
     >
       <Filters filter={filter} onChange={change} />
       <BulkBar filter={filter} tasks={all} selected={selected} onClear={() => setSelected(new Set())} />
-      {tasks.error === null ? null : <Problem error={tasks.error} what="the tasks" onRetry={tasks.refetch} />}
-      {tasks.isPending && tasks.error === null ? <p className="faint pad">Loading the tasks…</p> : null}
+      {error === null ? null : <Problem error={error} what="the tasks" onRetry={tasks.refetch} />}
+      {tasks.isPending && error === null ? <p className="faint pad">Loading the tasks…</p> : null}
       {hasNone ? <Nothing filter={filter} onClear={() => change({})} /> : null}
       {!hasNone && (all.length > 0 || tasks.hasNextPage) ? (
         <TaskRows
