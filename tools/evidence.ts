@@ -12,6 +12,7 @@ const workspace = resolve(import.meta.dirname, '..')
 const marks = /(<!-- evidence -->\n)[^]*?(<!-- \/evidence -->)/
 /** Where the statement stands, and the way from there to the pages of evidence. */
 const stands = { 'README.md': 'docs/evidence', 'docs/guarantees.md': 'evidence' } as const
+/** Pages of one run each. */
 const runs = { kills: 'kills', races: 'races', soak: 'soak', promises: 'promises with a figure' } as const
 
 if (import.meta.main) {
@@ -28,10 +29,19 @@ if (import.meta.main) {
 export function pagesToWrite(): readonly { page: string; now: string; right: string }[] {
   const digest = sourcesDigest()
   const lives = JSON.parse(read('docs/evidence/simulation.json')) as Life[]
-  const pages = Object.keys(runs).map((page) => [page, read(`docs/evidence/${page}.md`)] as const)
+  const pages = Object.entries(runs).map(([page, name]): LongRun => ({
+    name,
+    page: `${page}.md`,
+    text: read(`docs/evidence/${page}.md`),
+  }))
+  const scenarios = JSON.parse(read('docs/evidence/scenarios.json')) as Scenario[]
+  const all = [
+    ...pages,
+    ...scenarios.map(({ id, commit }): LongRun => ({ name: id, page: `scenarios.md#${id}`, text: commit })),
+  ]
   return Object.entries(stands).map(([page, way]) => {
     const now = read(page)
-    const text = statement(digest, lives, new Map(pages), way)
+    const text = statement(digest, lives, all, way)
     return { page, now, right: now.replace(marks, (_, start, end) => `${start}\n${text}\n\n${end}`) }
   })
 }
@@ -42,20 +52,33 @@ interface Life {
   readonly commit: string
 }
 
+/** A scenario of the gym, as it is kept. */
+interface Scenario {
+  readonly id: string
+  readonly commit: string
+}
+
+/** A long run, where it is told, and a text that has the digest of its sources. */
+export interface LongRun {
+  readonly name: string
+  readonly page: string
+  readonly text: string
+}
+
 /** Which long runs were made on the sources with that digest, in Markdown. */
 export function statement(
   digest: string,
   lives: readonly Life[],
-  pages: ReadonlyMap<string, string>,
+  all: readonly LongRun[],
   way: string,
 ): string {
   const isOn = (text: string) => text.includes(`sources ${digest}`)
   const count = (some: readonly Life[]) => some.reduce((sum, { first, last }) => sum + last - first + 1, 0)
   const shown = (number: number) => String(number).replaceAll(/\B(?=(?:\d{3})+$)/g, ' ')
-  const links = (some: readonly string[]) =>
-    some.map((page) => `[${runs[page as keyof typeof runs]}](${way}/${page}.md)`).join(', ')
-  const present = [...pages.keys()].filter((page) => isOn(pages.get(page) ?? ''))
-  const earlier = [...pages.keys()].filter((page) => !present.includes(page))
+  const links = (some: readonly LongRun[]) =>
+    some.map(({ name, page }) => `[${name}](${way}/${page})`).join(', ')
+  const present = all.filter(({ text }) => isOn(text))
+  const earlier = all.filter(({ text }) => !isOn(text))
   return [
     `- [simulation](${way}/simulation.md): ${simulated(shown, count(lives), count(lives.filter(({ commit }) => isOn(commit))))}`,
     ...(present.length > 0 ? [`- on the present sources: ${links(present)}`] : []),

@@ -123,14 +123,15 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
       { first: 1, last: 1_000, commit: 'a, sources 12' },
       { first: 1_001, last: 1_500, commit: 'b, sources 34' },
     ]
-    const evidencePages = new Map([
-      ['kills', '| commit | c, sources 34 |'],
-      ['soak', '| commit | d |'],
-    ])
-    expect(statement('34', lives, evidencePages, 'evidence')).toBe(
+    const runs = [
+      { name: 'kills', page: 'kills.md', text: '| commit | c, sources 34 |' },
+      { name: 'soak', page: 'soak.md', text: '| commit | d |' },
+      { name: 'chaos', page: 'scenarios.md#chaos', text: 'e, sources 34' },
+    ]
+    expect(statement('34', lives, runs, 'evidence')).toBe(
       [
         '- [simulation](evidence/simulation.md): 1 500 simulated lifetimes of processes, 500 of them on the present sources; CI runs 100 more for every change',
-        '- on the present sources: [kills](evidence/kills.md)',
+        '- on the present sources: [kills](evidence/kills.md), [chaos](evidence/scenarios.md#chaos)',
         '- on earlier sources: [soak](evidence/soak.md)',
       ].join('\n'),
     )
@@ -147,6 +148,9 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
     expect(faults).toHaveLength(3)
     expect(faults.filter((line) => !/\| 0 +\|$/.test(line))).toEqual([])
     expect(read('docs/evidence/simulation.md')).toMatch(/^\| broken +\| none +\|$/m)
+    const verdicts = read('docs/evidence/scenarios.md').match(/^\| verdict +\| .*$/gm) ?? []
+    expect(verdicts.length).toBeGreaterThan(0)
+    expect(verdicts.filter((line) => !/\| passed +\|$/.test(line))).toEqual([])
   })
 })
 

@@ -43,6 +43,7 @@ describe("gym:run's flags", () => {
     [['--trace', 'packages'], 'packages is no regular file'],
     [['--processes', '0'], 'a number of processes is a whole number from 1 to 100'],
     [['--speedup', '2'], 'needs --trace'],
+    [['--evidence', '--json'], 'choose what is printed'],
     [['easy'], 'too many arguments'],
     [['--report'], 'argument missing'],
   ])('are refused with a hint: %j', (args, hint) => {
@@ -159,6 +160,20 @@ describe("gym:run's answers", () => {
     expect(code).toBe(exitCode.usage)
     expect(err).toContain('bad.json: not a scenario')
     expect(err).not.toContain('    at ')
+  })
+})
+
+describe('a file for evidence', () => {
+  it.each([
+    ['a file that holds something else', 'other.json', 'holds no results of scenarios'],
+    ['a folder that is not there', 'no/kept.json', 'cannot be written'],
+  ])('is refused before anything runs for %s', async (_, name, reason) => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'other.json'), '[{}]')
+    const keep = ['--keep', join(folder, name)]
+    const { code, out, err } = await runQuick(folder, join(folder, 'r.json'), undefined, keep)
+    expect({ code, out }).toEqual({ code: exitCode.usage, out: '' })
+    expect(err).toMatch(new RegExp(`^--keep: .*${reason}`))
   })
 })
 

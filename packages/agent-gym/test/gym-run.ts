@@ -28,11 +28,16 @@ export async function run(args: string[], onWrite: (text: string) => void = () =
 }
 
 /** Runs a scenario of one task that does nothing, into that report. */
-export async function runQuick(folder: string, report: string, onWrite?: (text: string) => void) {
+export async function runQuick(
+  folder: string,
+  report: string,
+  onWrite?: (text: string) => void,
+  more: readonly string[] = [],
+) {
   const scenarios = join(folder, 'scenarios')
-  mkdirSync(scenarios)
+  mkdirSync(scenarios, { recursive: true })
   writeFileSync(join(scenarios, 'quick.json'), JSON.stringify(quick))
-  return run(['--benchmarks', scenarios, '--store', 'memory', '--report', report], onWrite)
+  return run(['--benchmarks', scenarios, '--store', 'memory', '--report', report, ...more], onWrite)
 }
 
 const quick = {

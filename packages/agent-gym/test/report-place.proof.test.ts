@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, describe } from 'vitest'
 import { exitCode } from '../src/cli/exit-code.ts'
@@ -41,5 +41,22 @@ describe('a report that cannot be written', () => {
     })
     expect({ code, before }).toEqual({ code: exitCode.ok, before: [] })
     expect(readdirSync(join(folder, 'new', 'er')).toSorted()).toEqual(['x.html', 'x.json', 'x.junit.xml'])
+  })
+})
+
+describe('evidence of a scenario', () => {
+  it('is a page, which has the results that were kept before, each once', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'kept.json')
+    const [first, again] = [
+      await runQuick(folder, join(folder, 'r.json'), undefined, ['--keep', file]),
+      await runQuick(folder, join(folder, 'r.json'), undefined, ['--keep', file, '--evidence']),
+    ]
+    expect([first.code, again.code]).toEqual([exitCode.ok, exitCode.ok])
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject([{ id: 'quick', passed: true }])
+    expect(again.out).toMatch(
+      /^# Evidence: long scenarios\n[^]+\n## quick\n\nQuick\.\n[^]+\| verdict \| passed \|\n[^]+, sources [0-9a-f]{16} \|[^]+\| completed \| 1 \|/,
+    )
+    expect(again.out.match(/## quick/g)).toHaveLength(1)
   })
 })

@@ -1,7 +1,10 @@
 import { relative } from 'node:path'
 import { renderConsole } from '../report/console.ts'
+import { currentCommit } from '../report/evidence.ts'
+import { assertKeepable, keptIn } from '../report/kept.ts'
 import { readReport } from '../report/read-report.ts'
 import type { Report } from '../report/report.ts'
+import { keepScenarios, KeptScenario, keptScenarios, scenariosPage } from '../report/scenario-evidence.ts'
 import { checkReportPlace, ReportNotWritten, writeReport } from '../report/write-report.ts'
 import { withoutPassword } from '../place/store-place.ts'
 import { runSuite, type SuiteOutcome } from '../run/run-suite.ts'
@@ -56,8 +59,9 @@ export function codeOf(error: unknown, { err }: Console): ExitCode {
 export class Interrupted extends Error {}
 
 async function runGym(options: RunOptions, { out, err }: Console, signal: AbortSignal): Promise<ExitCode> {
-  // With --json standard output is the report's alone.
-  const words = options.json ? err : out
+  const { keep, evidence } = options
+  // With --json standard output is the report's alone, and with --evidence the page's.
+  const words = options.json || evidence ? err : out
   const all = loadScenarios(options.benchmarks).map((it) => withProcesses(it, options.processes))
   const missing = missingIds(options, all)
   if (missing.length > 0) {
@@ -79,6 +83,11 @@ async function runGym(options: RunOptions, { out, err }: Console, signal: AbortS
       ? undefined
       : { file: options.trace, speedup: options.speedup, requests: readTrace(options.trace) }
   checkReportPlace(options.report)
+  const before = keep === undefined ? [] : keptIn(keep, KeptScenario)
+  if (before === undefined) throw new UsageError(`--keep: ${keep} holds no results of scenarios`)
+  if (keep !== undefined) assertKeepable(keep)
+  // As it is now: the sources may change while it runs.
+  const commit = evidence || keep !== undefined ? currentCommit() : ''
   const view = createProgressView(words)
   const { report, plots } = await runSuite(scenarios, {
     seed: options.seed,
@@ -94,6 +103,11 @@ async function runGym(options: RunOptions, { out, err }: Console, signal: AbortS
   }).finally(() => view.close())
   const { files, notWritten } = writeFiles(options.report, report, plots)
   if (options.json) out.write(`${JSON.stringify(report, undefined, 2)}\n`)
+  if (evidence || keep !== undefined) {
+    const done = keptScenarios(report, commit)
+    const kept = keep === undefined ? done : keepScenarios(keep, before, done)
+    if (evidence) out.write(scenariosPage(kept))
+  }
   words.write(renderConsole(report, files))
   const complaints = [...notWritten, ...complaintsAbout(report, options.minScore, baseline)]
   for (const complaint of complaints) err.write(`${complaint}\n`)

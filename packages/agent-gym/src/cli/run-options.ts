@@ -15,6 +15,10 @@ export interface RunOptions {
   readonly baseline: string | undefined
   readonly minScore: number | undefined
   readonly json: boolean
+  /** Print the page of evidence in place of the table. */
+  readonly evidence: boolean
+  /** The file of kept results that these are added to. */
+  readonly keep: string | undefined
   readonly only: readonly string[]
   readonly seed: number
   /** So many processes that work, at least. */
@@ -52,6 +56,8 @@ export function readRunOptions(args: readonly string[], env: NodeJS.ProcessEnv, 
   ) as Flags
   if (flags.speedup !== undefined && flags.trace === undefined)
     throw new UsageError('--speedup: needs --trace FILE')
+  if (flags.evidence === true && flags.json === true)
+    throw new UsageError('--evidence and --json: choose what is printed on standard output')
   const bases = pathBases(env, cwd)
   const inputFile = (flag: string, path: string) => {
     const found = resolvePath(path, bases)
@@ -74,6 +80,8 @@ export function readRunOptions(args: readonly string[], env: NodeJS.ProcessEnv, 
     baseline: flags.baseline === undefined ? undefined : inputFile('baseline', flags.baseline),
     minScore: flags.minScore,
     json: flags.json === true,
+    evidence: flags.evidence === true,
+    keep: flags.keep === undefined ? undefined : resolvePath(flags.keep, bases),
     only,
     seed: flags.seed ?? defaults.seed,
     processes: flags.processes ?? 1,
@@ -92,6 +100,8 @@ interface Flags {
   readonly baseline?: string
   readonly minScore?: number
   readonly json?: boolean
+  readonly evidence?: boolean
+  readonly keep?: string
   readonly only?: string[]
   readonly seed?: number
   readonly processes?: number
@@ -115,6 +125,8 @@ function runCommand(): Command {
     .option('--baseline <file>', 'a report whose score must be reached')
     .option('--min-score <n>', 'the least score, 0 to 100', number('a score', 0, 100))
     .option('--json', 'print the report on standard output instead of the table')
+    .option('--evidence', 'print the result as a page for docs/evidence/ instead of the table')
+    .option('--keep <file>', 'put the result beside those in this file; the page is of all of them then')
     .option('--only <id>', 'a scenario; may be repeated', collect)
     .option(
       '--seed <n>',

@@ -1,6 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { dirname, resolve } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { counted, type Counts } from '../simulation/findings.ts'
 import { missing } from '../simulation/minimums.ts'
@@ -8,7 +6,8 @@ import { plants } from '../simulation/plants.ts'
 import { runSeeds, type SeedRange, type SeedsRun } from '../simulation/run-seeds.ts'
 import { simulate, type Simulated } from '../simulation/simulate.ts'
 import { currentCommit } from '../report/evidence.ts'
-import { evidenceOf, keep, keptIn, keptRun } from '../simulation/evidence.ts'
+import { assertKeepable, keptIn } from '../report/kept.ts'
+import { evidenceOf, keep, KeptRun, keptRun } from '../simulation/evidence.ts'
 import { type ExitCode, exitCode, UsageError } from './exit-code.ts'
 import { codeOf, type Console } from './run-command.ts'
 import { parse } from './run-options.ts'
@@ -95,7 +94,7 @@ async function playMany(
   console: Console,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const before = file === undefined ? [] : keptIn(file)
+  const before = file === undefined ? [] : keptIn(file, KeptRun)
   if (before === undefined) throw new UsageError(`--keep: ${file} holds no runs of the simulation`)
   if (file !== undefined) assertKeepable(file)
   // A seed counts once.
@@ -126,15 +125,6 @@ async function playMany(
   console.out.write(evidence === true ? evidenceOf(runs) : summary(run, seconds))
   if (run.broken.length > 0 || lacks.length > 0) return exitCode.failed
   return isWhole ? exitCode.ok : exitCode.interrupted
-}
-
-/** What is played for hours is not lost for want of a folder. */
-function assertKeepable(file: string): void {
-  try {
-    accessSync(existsSync(file) ? file : dirname(resolve(file)), constants.W_OK)
-  } catch {
-    throw new UsageError(`--keep: ${file} cannot be written; name a file in a folder that there is`)
-  }
 }
 
 function summary(run: SeedsRun, seconds: number): string {

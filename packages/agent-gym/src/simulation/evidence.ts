@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import { machineNow, table, today, versionsNow } from '../report/evidence.ts'
 import { counted } from './findings.ts'
@@ -6,7 +6,7 @@ import { addCounts, noCounts } from './minimums.ts'
 import type { SeedRange, SeedsRun } from './run-seeds.ts'
 
 /** The result of a range of seeds as it is kept: what was played, on what, and what came of it. */
-const Kept = z.strictObject({
+export const KeptRun = z.strictObject({
   first: z.number(),
   last: z.number(),
   /** Seeds that broke a rule. */
@@ -22,7 +22,7 @@ const Kept = z.strictObject({
   machine: z.string(),
   versions: z.string(),
 })
-export type KeptRun = z.infer<typeof Kept>
+export type KeptRun = z.infer<typeof KeptRun>
 
 /** A range that was played just now, on this machine. */
 export function keptRun(
@@ -42,16 +42,6 @@ export function keptRun(
     date: today(),
     machine: machineNow(),
     versions: versionsNow(),
-  }
-}
-
-/** The runs that a file holds: none where there is no file; undefined where it holds something else. */
-export function keptIn(path: string): readonly KeptRun[] | undefined {
-  if (!existsSync(path)) return []
-  try {
-    return z.array(Kept).parse(JSON.parse(readFileSync(path, 'utf8')))
-  } catch {
-    return undefined
   }
 }
 
