@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { type FailureKind, type PaperEvent, paperEvents } from '@ku0/agent-runtime-core'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
@@ -158,6 +159,8 @@ describe('execution: events of a task', () => {
     await runtime.result(receipt)
     const events = await all(runtime.events(receipt.taskId))
     expect(events.at(-1)?.data).toMatchObject({ output: new Date(5) })
+    // What console.log shows.
+    expect(inspect(events.at(-1))).toMatch(/data: \{/)
     expect(JSON.parse(JSON.stringify(events.at(-1)))).toMatchObject({
       type: 'task.completed',
       data: { output: { $ku0: ['Date', 5] } },

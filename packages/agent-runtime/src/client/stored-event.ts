@@ -8,6 +8,8 @@ import {
 import type { RuntimeEvent } from '../api/events.ts'
 import { shown } from './task-status.ts'
 
+const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom')
+
 /**
  * A stored event under one of its names. The data is parsed on first access, which most listeners never do.
  */
@@ -45,6 +47,12 @@ class StoredFact {
   get data(): unknown {
     this.#data ??= shown(this.#values, this.#text)
     return this.#data
+  }
+
+  /** What `console.log` shows: the data is no property of its own. */
+  [inspected](): object {
+    const { type, taskId, seq, at, data, hash } = this
+    return { type, taskId, seq, at, data, hash, ...(this.elsewhere === true ? { elsewhere: true } : {}) }
   }
 
   toJSON(): unknown {
