@@ -1,9 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { leftToTheNight } from './tools/ci/night.ts'
 import { HeaviestFirst } from './tools/cpu/heaviest-first.ts'
 
 const ignored = ['**/node_modules/**', '**/dist/**']
 const long = '**/*.proof.test.ts'
+/** Of the long tests, those that a landing does not run: tools/test.ts --landing. */
+const left = process.env['TEST_LANDING'] === undefined ? [] : leftToTheNight.map(({ file }) => `**/${file}`)
 /** Where tests are looked for: everywhere, unless it is said. */
 const dir = process.env['TEST_FOLDER'] ?? import.meta.dirname
 
@@ -38,7 +41,7 @@ export default defineConfig({
           name: 'proof',
           dir,
           include: [long],
-          exclude: ignored,
+          exclude: [...ignored, ...left],
           env: { TESTS: 'proof' },
           testTimeout: 300_000,
           hookTimeout: 300_000,

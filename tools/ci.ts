@@ -13,6 +13,7 @@ import { finished } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { type Scenario, toMeasureAgain } from './ci/measure-again.ts'
 import { inOrder } from './ci/side-by-side.ts'
+import { leftToTheNight } from './ci/night.ts'
 import { type Stage, stagesOf } from './ci/stages.ts'
 import { type FailedTest, filesToRepeat, showFailed } from './failed-tests.ts'
 
@@ -43,6 +44,8 @@ if (testReports.length > 0) {
   const name = 'no rule rests on a skipped test'
   await run({ name, command: `node tools/skipped-tests.ts ${reports}`, tells: true })
 }
+if (!flags.nightly && chosen.some(({ name }) => name === 'the long tests'))
+  console.log(['left to the night:', ...leftToTheNight.map(({ file }) => `  ${file}`)].join('\n'))
 if (passedAlone.length > 0)
   console.log(['what failed beside other tests, and passed alone:', ...passedAlone].join('\n'))
 if (failures.length > 0) console.log(['what failed:', ...failures].join('\n'))

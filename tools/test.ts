@@ -1,8 +1,9 @@
 // Runs the quick tests of the folder it is called in: a package's own, or all of them at the root.
 //
-//   node tools/test.ts [FILE...] [--grep TEXT] [--watch] [--proof] [--whole]
+//   node tools/test.ts [FILE...] [--grep TEXT] [--watch] [--proof] [--landing | --whole]
 //
 // --proof: the long ones, `*.proof.test.ts`, and not the quick ones. A FILE is run whichever it is. --whole: with all that they draw, as each night.
+// --landing: without those that a landing leaves to the night (tools/ci/night.ts).
 // A literal `--`, which pnpm hands through, is dropped. A run in which no test ran has failed.
 // A whole run of the quick tests fails when one file takes more than its share of the processors, with the processes that it starts,
 // or all together take more than theirs: tools/cpu/share.ts. The environment variable TEST_CPU_SECONDS sets a limit in seconds for every file of any run.
@@ -18,7 +19,7 @@ import { cpuOf, showCpu } from './cpu/show.ts'
 import { failedOf, showFailed } from './failed-tests.ts'
 import { showSkipped, type SkippedTest } from './skipped-tests.ts'
 
-const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch] [--proof] [--whole]'
+const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch] [--proof] [--landing | --whole]'
 const workspace = resolve(import.meta.dirname, '..')
 
 // Workers, and the processes that tests start, take the compiled code of those before them: a start costs half as much.
@@ -32,6 +33,8 @@ const { values: flags, positionals: files } = readFlags(process.argv.slice(2).fi
 if (!flags.watch) Object.assign(process.env, await environmentOfBuilt())
 // tools/draws.ts, in each worker.
 if (flags.whole) process.env['WHOLE_PROOF'] = '1'
+// vitest.config.ts.
+if (flags.landing) process.env['TEST_LANDING'] = '1'
 const isWhole = !flags.proof && files.length === 0 && flags.grep === undefined && process.cwd() === workspace
 // The quick tests of the console look at its pages. Vite and what it needs have an install of their own, and are no part of what its file of tests takes.
 const endBuild = isWhole ? startConsoleBuild() : undefined
@@ -92,6 +95,7 @@ function readFlags(args: string[]) {
         watch: { type: 'boolean', default: false },
         proof: { type: 'boolean', default: false },
         whole: { type: 'boolean', default: false },
+        landing: { type: 'boolean', default: false },
       },
     })
   } catch (error) {

@@ -122,7 +122,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     { name: 'the quick tests', command: `${built}${pnpm} test`, hasTests: true, repeatsAlone: true },
     {
       name: 'the long tests',
-      command: `${built}${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick('', ' --whole')}`,
+      command: `${built}${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick(' --landing', ' --whole')}`,
       hasTests: true,
       repeatsAlone: true,
     },

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { toMeasureAgain } from '../ci/measure-again.ts'
+import { leftToTheNight } from '../ci/night.ts'
 import { inOrder } from '../ci/side-by-side.ts'
 import { stagesOf } from '../ci/stages.ts'
 import { heaviest } from '../cpu/heaviest.ts'
@@ -131,6 +132,41 @@ test('the long tests begin with files that are there', () => {
     heaviest.filter((file) => !file.endsWith('.proof.test.ts') || !existsSync(join(workspace, file))),
   ).toEqual([])
   expect(new Set(heaviest).size).toBe(heaviest.length)
+})
+
+describe('the list of tests that a landing leaves to the night', () => {
+  const workspace = resolve(import.meta.dirname, '../..')
+  const left = new Set(leftToTheNight.map(({ file }) => file))
+
+  test('has long tests that are there, which a night runs', () => {
+    expect([...left].filter((file) => !file.endsWith('.proof.test.ts'))).toEqual([])
+    expect([...left].filter((file) => !existsSync(join(workspace, file)))).toEqual([])
+    expect(left.size).toBe(leftToTheNight.length)
+    const commandOf = (length: 'landing' | 'nightly') =>
+      stagesOf(length).find(({ name }) => name === 'the long tests')?.command
+    expect(commandOf('landing')).toContain('--landing')
+    expect(commandOf('nightly')).not.toContain('--landing')
+  })
+
+  test('names tests or stages of a landing that prove the same meanwhile', () => {
+    const stages = new Set(stagesOf('landing').map(({ name }) => name))
+    const isRun = (it: string) => stages.has(it) || (!left.has(it) && existsSync(join(workspace, it)))
+    const unproven = leftToTheNight.filter(
+      ({ meanwhile }) => meanwhile.length === 0 || !meanwhile.every(isRun),
+    )
+    expect(unproven).toEqual([])
+  })
+
+  test('leaves no rule without a test in a landing', () => {
+    const page = readFileSync(join(workspace, 'docs/proof.md'), 'utf8')
+    const rules = page.split(/^### /m).slice(1)
+    const unproven = rules.flatMap((rule) => {
+      const files = [...rule.matchAll(/\]\(\.\.\/([^)]+\.test\.ts)\)/g)].map(([, file = '']) => file)
+      return files.length > 0 && files.every((file) => left.has(file)) ? [rule.split('\n')[0]] : []
+    })
+    expect(rules.length).toBeGreaterThan(50)
+    expect(unproven).toEqual([])
+  })
 })
 
 test('the workflow on GitHub has a job for each stage, and no other', () => {

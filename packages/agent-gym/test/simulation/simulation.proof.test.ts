@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { draws } from '../../../../tools/draws.ts'
+import { draws, everyNth } from '../../../../tools/draws.ts'
 import { counted } from '../../src/simulation/findings.ts'
 import { addCounts, leastSeeds, minimumPer100, missing, noCounts } from '../../src/simulation/minimums.ts'
 import { plants } from '../../src/simulation/plants.ts'
@@ -60,7 +60,8 @@ describe('a simulated life', () => {
     expect(Math.min(modes.safety, modes.liveness)).toBeGreaterThan(draws(0, 0, 5))
   })
 
-  test.each(brokenOnce)(
+  // Since its sources have changed, each is another life than it was: a landing plays every fourth.
+  test.each(everyNth(brokenOnce, draws(4, 4, 1)))(
     'keeps every rule with seed $seed, which broke one, or seemed to: $why',
     { timeout },
     async ({ seed, isMeasured = false, isStructured = false }) => {

@@ -38,7 +38,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
     for (const [index, event] of it.events.entries())
       for (const [column, edit] of draws(
         everyNth(edits, edits.length * 8, index),
-        everyNth(edits, 8, index),
+        everyNth(edits, 16, index),
         edits,
       )) {
         const found = await it.after((db) => {
@@ -61,7 +61,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
     { timeout: 120_000 },
     async () => {
       const it = new Spoiled(await lived())
-      for (const event of everyNth(it.events, draws(64, 8, 1))) {
+      for (const event of everyNth(it.events, draws(64, 16, 1))) {
         const { task, seq } = event
         const removed = await it.after((db) =>
           db.prepare('DELETE FROM event WHERE task = ? AND seq = ?').run(task, seq),
@@ -96,7 +96,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
 
   test('an edit with a chain that was made to fit it: the journal tells', { timeout: 120_000 }, async () => {
     const it = new Spoiled(await lived())
-    for (const event of everyNth(it.events, draws(64, 8, 1))) {
+    for (const event of everyNth(it.events, draws(64, 16, 1))) {
       const found = await it.after((db) => forge(db, event))
       expect(found?.faults).toContainEqual(
         expect.objectContaining({ what: 'journal', where: `commit ${it.commitOf(event)}` }),
@@ -118,7 +118,11 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
           (text) => `UPDATE journal SET touched = '${text}' WHERE number = ${number}`,
         ),
       ]
-      for (const sql of draws(everyNth(edits, edits.length * 8, number), everyNth(edits, 8, number), edits)) {
+      for (const sql of draws(
+        everyNth(edits, edits.length * 8, number),
+        everyNth(edits, 16, number),
+        edits,
+      )) {
         const found = await it.after((db) => db.exec(sql))
         expect({ sql, ok: found?.ok, good: found?.lastGood.commit }).toEqual({
           sql,
@@ -176,7 +180,7 @@ describe('any other edit', () => {
           .prepare<[], unknown[]>(`SELECT ${keys.join(', ')} FROM ${table}`)
           .raw()
           .all()
-        for (const row of draws(rows.slice(-1), everyNth(rows, 8), rows)) {
+        for (const row of draws(rows.slice(-1), everyNth(rows, 16), rows)) {
           const found = await it.after((db) => db.prepare(`DELETE FROM ${table} WHERE ${where}`).run(...row))
           if (found?.ok === true) silent.add(table === 'meta' ? `meta ${String(row[0])}` : table)
         }

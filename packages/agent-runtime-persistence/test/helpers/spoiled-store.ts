@@ -102,7 +102,7 @@ export async function editEach(it: Spoiled, tables: readonly string[]) {
     const where = keys.map((key) => `${key} = ?`).join(' AND ')
     const rows = it.db.prepare<[], Record<string, unknown>>(`SELECT * FROM ${table}`).all()
     let isEdited = false
-    for (const row of draws(rows.slice(0, 1), everyNth(rows, 8), rows))
+    for (const row of draws(rows.slice(0, 1), everyNth(rows, 16), rows))
       for (const { name, type } of everyNth(columns.toReversed(), draws(5, 1))) {
         if (draws(isEdited, false)) break
         const write = (value: unknown) => (db: Database.Database) =>

@@ -1,0 +1,108 @@
+/** A long test that a landing leaves to the night, and what of the landing proves the same meanwhile. */
+export interface Left {
+  /** From the root of the workspace. */
+  readonly file: string
+  /** Files of tests, or stages. */
+  readonly meanwhile: readonly string[]
+}
+
+const persistence = 'packages/agent-runtime-persistence/test'
+
+/** More of the values that nobody expects. The quick tests of the same names draw some of them. */
+const values: readonly Left[] = [
+  'packages/agent-gym/test/fuzz/arguments',
+  'packages/agent-gym/test/fuzz/library',
+  'packages/agent-runtime-cli/test/fuzz/arguments',
+  'packages/agent-runtime-core/test/fuzz/exports',
+  `${persistence}/fuzz/options`,
+  `${persistence}/fuzz/port`,
+  `${persistence}/fuzz/stored`,
+  'packages/agent-runtime-telemetry/test/fuzz/options',
+  'packages/agent-runtime/test/fuzz/calls',
+  'packages/agent-runtime/test/fuzz/handlers',
+  'packages/agent-runtime/test/fuzz/test-runtime',
+].map((name) => ({ file: `${name}.proof.test.ts`, meanwhile: [`${name}.test.ts`] }))
+
+/** Tools that no user installs. A landing runs the tools themselves. */
+const tools: readonly Left[] = [
+  { file: 'packages/agent-gym/test/simulation/sim-command.proof.test.ts', meanwhile: ['the simulation'] },
+  {
+    file: 'packages/agent-gym/test/cost.proof.test.ts',
+    meanwhile: ['packages/agent-gym/test/fuzz/arguments.test.ts'],
+  },
+  { file: 'tools/test/built.proof.test.ts', meanwhile: ['the long tests'] },
+  { file: 'tools/test/doc-blocks.proof.test.ts', meanwhile: ['code blocks of the documentation'] },
+  {
+    file: 'tools/test/test-command.proof.test.ts',
+    meanwhile: ['the quick tests', 'a name that no test has fails'],
+  },
+]
+
+/** Two kinds at once. A landing proves each by itself. */
+const pairs: readonly Left[] = [
+  {
+    file: 'packages/agent-runtime-server/test/remote/conformance-postgres.proof.test.ts',
+    meanwhile: [
+      'packages/agent-runtime-server/test/remote/conformance.proof.test.ts',
+      `${persistence}/postgres/conformance.proof.test.ts`,
+    ],
+  },
+]
+
+const runtime = 'packages/agent-runtime/test'
+
+/** Very many: crowds, storms, long queues and large stores. A landing proves the same with few. */
+const crowds: readonly Left[] = [
+  {
+    file: 'packages/agent-gym/test/crowd.proof.test.ts',
+    meanwhile: [
+      `${persistence}/processes/processes.proof.test.ts`,
+      `${persistence}/postgres/processes.proof.test.ts`,
+    ],
+  },
+  {
+    file: 'packages/agent-gym/test/retention.proof.test.ts',
+    meanwhile: [`${persistence}/care/retention.proof.test.ts`, `${persistence}/care/retention.test.ts`],
+  },
+  {
+    file: `${persistence}/postgres/storm.proof.test.ts`,
+    meanwhile: [
+      `${persistence}/postgres/faults.proof.test.ts`,
+      `${persistence}/postgres/processes.proof.test.ts`,
+    ],
+  },
+  {
+    file: `${persistence}/processes/everybody-at-once.proof.test.ts`,
+    meanwhile: [
+      `${persistence}/processes/contention.proof.test.ts`,
+      `${persistence}/care/backup.proof.test.ts`,
+    ],
+  },
+  {
+    file: `${persistence}/limits/long-queue.proof.test.ts`,
+    meanwhile: [`${persistence}/conformance/order.test.ts`],
+  },
+  {
+    file: `${runtime}/supervision/storm.proof.test.ts`,
+    meanwhile: [`${runtime}/supervision/supervision.test.ts`],
+  },
+  {
+    file: `${runtime}/isolation/bad-neighbours.proof.test.ts`,
+    meanwhile: [`${runtime}/isolation/isolated-handlers.proof.test.ts`],
+  },
+  {
+    file: `${runtime}/durable/large.proof.test.ts`,
+    meanwhile: [`${runtime}/durable/steps.test.ts`, `${persistence}/conformance/values.test.ts`],
+  },
+  {
+    file: `${runtime}/durable/waiting-memory.proof.test.ts`,
+    meanwhile: [`${runtime}/durable/waits.test.ts`],
+  },
+  {
+    file: 'packages/agent-runtime-cli/test/large-store.proof.test.ts',
+    meanwhile: ['packages/agent-runtime-cli/test/looking-and-acting.test.ts'],
+  },
+]
+
+/** All that a landing leaves to the night, for one of four reasons. `pnpm test:proof` runs all of it. */
+export const leftToTheNight: readonly Left[] = [...values, ...tools, ...pairs, ...crowds]
