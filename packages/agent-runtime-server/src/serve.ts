@@ -8,7 +8,7 @@ import { createDesk } from './desk.ts'
 import type { Served, ServerOptions } from './options.ts'
 import { takeSockets } from './remote/sockets.ts'
 import { system } from './system.ts'
-import { listenerOf } from './wire/node.ts'
+import { askedFirst, listenerOf } from './wire/node.ts'
 import { incomingOf, responseOf } from './wire/web.ts'
 
 /** Options of {@link serve}. */
@@ -71,6 +71,10 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
   listening.prependListener('request', (_, response: ServerResponse) => {
     open.add(response)
     response.once('close', () => open.delete(response))
+  })
+  listening.on('checkContinue', (request, response) => {
+    askedFirst(request, response)
+    listening.emit('request', request, response)
   })
   listening.maxConnections = limits.maxConnections
   listening.listen(port, host)

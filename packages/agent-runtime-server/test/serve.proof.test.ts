@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage, request as requestTo } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
@@ -46,6 +46,30 @@ test('G13 slow headers and headers that are too large end the connection', async
   const large = connect(patient.port, '127.0.0.1')
   large.write(`GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(4_000)}\r\n\r\n`)
   expect(await text(large)).toMatch(/^HTTP\/1\.1 431 /)
+})
+
+test('a program that asks before it sends its body hears at once that it is too large', async () => {
+  const { url } = await served({ limits: { maxBodyBytes: 100 } })
+  const ask = (body: string) => {
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': body.length,
+      expect: '100-continue',
+    }
+    const asked = requestTo(`${url}/api/v1/tasks`, { method: 'POST', headers })
+    const heard: string[] = []
+    asked.on('continue', () => {
+      heard.push('continue')
+      asked.end(body)
+    })
+    asked.flushHeaders()
+    return once(asked, 'response').then(([answer]) => {
+      asked.destroy()
+      return [...heard, (answer as IncomingMessage).statusCode]
+    })
+  }
+  expect(await ask('x'.repeat(1_000_000))).toEqual([413])
+  expect(await ask('{"task":"add","input":{"a":1,"b":2}}')).toEqual(['continue', 201])
 })
 
 test('a body that is announced as too large is refused before it comes', async () => {

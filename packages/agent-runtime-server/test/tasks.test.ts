@@ -244,3 +244,15 @@ test('a missing task is 404 on every route of a task', async () => {
     expect([path, status, json.code]).toEqual([path, 404, 'not_found'])
   }
 })
+
+test('a field that is missing is named with the kind of value that it has', async () => {
+  const { status, json } = await call('POST', '/api/v1/tasks', { type: 'add' })
+  expect([status, json.fields]).toEqual([
+    400,
+    [
+      { field: 'body.task', allowed: 'a string; not given' },
+      { field: 'body.input', allowed: 'any value; not given' },
+      { field: 'body.type', allowed: 'no such field; there are task, input, options' },
+    ],
+  ])
+})

@@ -11,7 +11,7 @@ export interface ServerFindings {
   readonly url: string
   readonly answeredInMs: number
   readonly info: ServerInfo
-  /** By how much its clock is ahead of this machine's; it may be wrong by half of `answeredInMs`. */
+  /** By how much its clock is ahead of this machine's; 0 where the time of the answer hides it. */
   readonly clockOffsetMs: number
   /** Null if the token may not ask. */
   readonly workers: {
@@ -44,7 +44,9 @@ export async function examineServer(
   const askedAt = system.now()
   const info = await client.serverInfo()
   const answeredInMs = system.now() - askedAt
-  const clockOffsetMs = Math.round(info.at - askedAt - answeredInMs / 2)
+  const ahead = Math.round(info.at - askedAt - answeredInMs / 2)
+  // The server read its clock somewhere between the question and the answer.
+  const clockOffsetMs = Math.abs(ahead) <= answeredInMs / 2 ? 0 : ahead
   const [known, stats, seen] = await Promise.all([
     ifAllowed(client.workers()),
     ifAllowed(client.stats()),

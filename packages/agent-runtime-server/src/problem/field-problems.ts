@@ -9,12 +9,20 @@ export function fieldProblems(part: string, schema: z.ZodType, error: z.ZodError
 
 function problemsOf(part: string, schema: z.ZodType, issue: z.core.$ZodIssue): FieldProblem[] {
   const field = [part, ...issue.path.map(String)].join('.')
+  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
+    return [{ field, allowed: `${named(issue.expected)}; not given` }]
   if (issue.code !== 'unrecognized_keys') return [{ field, allowed: issue.message }]
   const known = namesAt(schema, issue.path)
   return issue.keys.map((name) => ({
     field: `${field}.${name.slice(0, 100)}`,
     allowed: `no such field${instead(name, known)}`,
   }))
+}
+
+/** A kind of value in words. */
+function named(expected: string): string {
+  if (expected === 'nonoptional') return 'any value'
+  return `${/^[aio]/.test(expected) ? 'an' : 'a'} ${expected}`
 }
 
 /** The names of the fields of the object at a path. */

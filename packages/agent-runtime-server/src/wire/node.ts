@@ -23,6 +23,16 @@ export function listenerOf(
   }
 }
 
+/** Takes a request that asks whether its body is wanted: it is told so when the body is read, and else gets its answer at once. */
+export function askedFirst(request: IncomingMessage, response: ServerResponse): void {
+  const { headers } = request
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
+    response.writeContinue()
+  else asking.add(request)
+}
+
+const asking = new WeakSet<IncomingMessage>()
+
 function incomingOf(request: IncomingMessage, response: ServerResponse): Incoming {
   const { headers } = request
   let gone: AbortController | undefined
@@ -31,7 +41,10 @@ function incomingOf(request: IncomingMessage, response: ServerResponse): Incomin
     target: request.url ?? '/',
     authority: '',
     header: (name) => headers[name]?.toString() ?? null,
-    bytes: (maxBytes) => bytesOf(request, maxBytes),
+    bytes(maxBytes) {
+      if (asking.delete(request)) response.writeContinue()
+      return bytesOf(request, maxBytes)
+    },
     get signal() {
       if (gone === undefined) {
         const control = new AbortController()
