@@ -1,13 +1,15 @@
 // Measures submissions over HTTP, 50 in flight, on this runtime's server and on Restate's ingress, whose answers both mean that the task is on
-// disk. They take turns; the requests come from this process, and each server has a process of its own.
+// disk. They take turns; the requests come from this process, and each server has a process of its own. A bare server of Node, which parses the body
+// and answers as much, shows what the machine and Node allow.
 //
-//   node tools/bench/http.ts [--requests 20000] [--warm-up 5000] [--rounds 4] [--own]
+//   node tools/bench/http.ts [--requests 20000] [--warm-up 5000] [--rounds 4] [--own] [--only text]
 //
 // `pnpm bench` has to have run once: it installs Restate's server, which `--own` leaves out.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -56,6 +58,26 @@ async function serveOwn(store: string, runs: boolean): Promise<void> {
   process.send?.({ url: server.url })
 }
 
+/** As little as a server can do that reads JSON and answers with JSON. */
+async function serveBare(): Promise<void> {
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      const { input } = JSON.parse(Buffer.concat(parts).toString()) as { readonly input: unknown }
+      const body = JSON.stringify({ accepted: true, taskId: `task ${String(input)}`, deduplicated: false })
+      response.writeHead(201, {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      })
+      response.end(body)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+}
+
 /** The process that Restate calls to run what was submitted. */
 async function serveForRestate(url: string): Promise<void> {
   const system = systems.find(({ id }) => id === 'restate')
@@ -73,25 +95,28 @@ async function measure(): Promise<void> {
       'warm-up': { type: 'string', default: '5000' },
       rounds: { type: 'string', default: '4' },
       own: { type: 'boolean', default: false },
+      only: { type: 'string', default: '' },
     },
   })
   const home = mkdtempSync(join(tmpdir(), 'bench-http-'))
-  const targets: Readonly<Record<string, (folder: string) => Promise<Target>>> = {
+  const all: Readonly<Record<string, (folder: string) => Promise<Target>>> = {
     'this runtime, submissions only': (folder) => startOwn(folder, false),
     'this runtime, running them too': (folder) => startOwn(folder, true),
+    'a bare server, which stores nothing': startBareTarget,
     ...(values.own ? {} : { 'Restate, which runs them too': startRestateTarget }),
   }
-  const all = new Map(Object.keys(targets).map((name) => [name, [] as Found[]]))
+  const targets = Object.entries(all).filter(([name]) => name.includes(values.only))
+  const runs = new Map(targets.map(([name]) => [name, [] as Found[]]))
   try {
     for (let round = 0; round < Number(values.rounds); round += 1)
-      for (const [name, start] of Object.entries(targets)) {
+      for (const [name, start] of targets) {
         const folder = join(home, 'run')
         mkdirSync(folder)
         const target = await start(folder)
         try {
           await load(target, Number(values['warm-up']), 0)
           const found = await load(target, Number(values.requests), Number(values['warm-up']))
-          all.get(name)?.push(found)
+          runs.get(name)?.push(found)
           console.log(JSON.stringify({ name, ...found, load: loadavg()[0] }))
         } finally {
           await target.stop()
@@ -101,7 +126,7 @@ async function measure(): Promise<void> {
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
-  for (const [name, found] of all) {
+  for (const [name, found] of runs) {
     const of = (figure: keyof Found) => median(found.map((it) => it[figure]))
     console.log(
       `${name}: ${Math.round(of('perSecond'))} a second, p50 ${of('p50Ms').toFixed(1)} ms, p99 ${of('p99Ms').toFixed(1)} ms, ${of('serverCpuPer10000').toFixed(2)} CPU s of the server for 10 000, ${of('loadCpuPer10000').toFixed(2)} of the requests`,
@@ -113,6 +138,16 @@ async function startOwn(folder: string, runs: boolean): Promise<Target> {
   const { child, url } = await started('own', `sqlite:${join(folder, 'it.db')}`, ...(runs ? ['runs'] : []))
   return {
     url: `${url}/api/v1/tasks`,
+    body: (n) => JSON.stringify({ task: 'work', input: n }),
+    pids: [child.pid as number],
+    stop: () => ended(child),
+  }
+}
+
+async function startBareTarget(): Promise<Target> {
+  const { child, url } = await started('bare')
+  return {
+    url: `${url}/`,
     body: (n) => JSON.stringify({ task: 'work', input: n }),
     pids: [child.pid as number],
     stop: () => ended(child),
@@ -249,5 +284,6 @@ function isWhole(text: string): boolean {
 // At the end of the file, where the class of the connections is there.
 const [role, argument = ''] = process.argv.slice(2)
 if (role === 'own') await serveOwn(argument, process.argv[4] === 'runs')
+else if (role === 'bare') await serveBare()
 else if (role === 'service') await serveForRestate(argument)
 else await measure()

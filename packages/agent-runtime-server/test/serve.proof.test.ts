@@ -48,7 +48,7 @@ test('G13 slow headers and headers that are too large end the connection', async
   expect(await text(large)).toMatch(/^HTTP\/1\.1 431 /)
 })
 
-test('a program that asks before it sends its body hears at once that it is too large', async () => {
+test('a program that asks before it sends its body learns at once that it is too large', async () => {
   const { url } = await served({ limits: { maxBodyBytes: 100 } })
   const ask = (body: string) => {
     const headers = {

@@ -23,7 +23,7 @@ export function listenerOf(
   }
 }
 
-/** Takes a request that asks whether its body is wanted: it is told so when the body is read, and else gets its answer at once. */
+/** Takes a request that asks whether its body is wanted: it gets a go-ahead when the body is read, and else its answer at once. */
 export function askedFirst(request: IncomingMessage, response: ServerResponse): void {
   const { headers } = request
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
