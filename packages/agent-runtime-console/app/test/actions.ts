@@ -119,6 +119,17 @@ export function testActions(
     await page.getByText('task.queued').first().waitFor()
     await press('Cancel')
     await page.getByRole('dialog').waitFor()
+    // Under a development server React closes each dialog once and opens it again, before the event of the close comes.
+    await page.evaluate(
+      () =>
+        new Promise<void>((resume) => {
+          const dialog = document.querySelector('dialog')
+          dialog?.addEventListener('close', () => void setTimeout(resume), { once: true })
+          dialog?.close()
+          dialog?.showModal()
+        }),
+    )
+    expect(await page.getByRole('dialog').count()).toBe(1)
     await page.goBack()
     await page.getByRole('dialog').waitFor({ state: 'detached', timeout: 5_000 })
     expect(page.url()).not.toContain('show=')
@@ -475,7 +486,14 @@ export function testActions(
   test('a request is rejected with feedback, and another is approved', async () => {
     await goto('/approvals?request=research-2')
     expect(await page.getByRole('button', { name: 'Reject' }).isDisabled()).toBe(true)
-    await page.getByLabel('Feedback, which the task gets').fill('too long')
+    const feedback = page.getByLabel('Feedback, which the task gets')
+    await feedback.fill('too long')
+    // Another time zone leaves what somebody types as it is.
+    await page.getByLabel('Times').selectOption('UTC')
+    const asked = page.getByRole('region', { name: 'Request publish' }).locator('time').first()
+    await expect.poll(() => asked.getAttribute('title')).toMatch(/ UTC$/)
+    expect(await feedback.inputValue()).toBe('too long')
+    await page.getByLabel('Times').selectOption('local')
     await page.getByLabel('Your name, for the trail').fill('ann')
     await press('Reject')
     await page.getByText('publish was rejected').waitFor()
@@ -535,6 +553,56 @@ export function testActions(
     await press('Cancel all of these…')
     await page.getByRole('dialog').getByText('selects 0 open tasks').waitFor()
     await inDialog('Keep as it is')
+  })
+
+  inLong('a filter that names nothing says so, selects nothing, and offers no action', async () => {
+    for (const [search, problem] of [
+      ['lanes=bulk', '“bulk” names no lane.'],
+      ['label=,', '“,” names no label.'],
+      ['states=failed,stuck', '“stuck” names no state.'],
+    ] as const) {
+      await goto(`/tasks?${search}`)
+      await page.getByRole('alert').getByText(problem).waitFor()
+      expect(await page.getByRole('row').count()).toBe(0)
+      expect(await page.getByRole('button', { name: /all of these/ }).count()).toBe(0)
+    }
+    expect(await lookAt(page)).toEqual([])
+    await goto('/tasks?types=listen&states=cancelled')
+    await page.getByTitle('listen-2', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'canceled', pressed: true }).waitFor()
+    expect(await page.getByTitle('listen-1', { exact: true }).count()).toBe(0)
+    await goto('/tasks?lanes=bulk')
+    await press('Clear the filter')
+    await page.locator('[data-row]').first().waitFor()
+  })
+
+  inLong('what is said of one task or filter is not said of the next', async () => {
+    const held = Promise.withResolvers<void>()
+    await scene.runtime.submit('listen', null, { taskId: 'comes-late' })
+    await page.route(/\/api\/v1\/tasks(\/comes-late$|\?.*types=late)/, async (route) => {
+      await held.promise
+      await route.continue().catch(() => {})
+    })
+    await goto('/tasks/nobody')
+    await page.getByText('There is no task nobody').waitFor()
+    await goto('/tasks/comes-late')
+    await page.getByText('Loading the task…').waitFor()
+    expect(await page.getByText('There is no task').count()).toBe(0)
+
+    const refused = { type: 'about:blank', title: 'No', status: 400, code: 'no', detail: 'it cannot' }
+    await page.route(/\/api\/v1\/tasks\?.*types=refused/, (route) =>
+      route.fulfill({ status: 400, contentType: 'application/problem+json', body: JSON.stringify(refused) }),
+    )
+    await goto('/tasks?types=refused')
+    await page.getByText('Could not get the tasks.').waitFor()
+    await goto('/tasks?types=late')
+    await page.getByText('Loading the tasks…').waitFor()
+    expect(await page.getByText('Could not get the tasks.').count()).toBe(0)
+    held.resolve()
+    await page.getByText('No task is like this').waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+    await scene.runtime.cancel('comes-late')
+    faults.splice(0, Infinity, ...faults.filter((fault) => !/40[04]/.test(fault)))
   })
 
   inLong('selected rows are acted on, and their number is on the button', async () => {
@@ -623,6 +691,35 @@ export function testActions(
     // A page that is opened while pages stand still shows what there is.
     await page.locator('.span').first().waitFor()
     await press('Paused')
+  })
+
+  inLong('on a paused page a reading that was cut off goes on where it was', async () => {
+    const { events } = await scene.runtime.history('speak-1')
+    const third = String(events[2]?.seq)
+    await goto('/tasks')
+    await press('Live')
+    await page.getByRole('button', { name: 'Paused' }).waitFor()
+    const asked: (string | null)[] = []
+    await page.route(/\/api\/v1\/tasks\/speak-1\/events\?/, async (route) => {
+      const from = new URL(route.request().url()).searchParams.get('after')
+      asked.push(from)
+      if (from === third && asked.length === 2) return route.abort()
+      if (from === third) return route.continue()
+      const answer = await route.fetch()
+      const { events: all } = (await answer.json()) as { events: unknown[] }
+      return route.fulfill({ json: { events: all.slice(0, 3), cursor: Number(third) } })
+    })
+    await goto('/tasks/speak-1?show=events')
+    await page.getByText('Could not get the events.').first().waitFor()
+    const shown = page.getByRole('tabpanel').locator('time')
+    expect(await shown.count()).toBe(3)
+    await press('Try again')
+    await expect.poll(() => shown.count()).toBe(events.length)
+    expect(await page.getByText('Could not get the events.').count()).toBe(0)
+    expect(asked).toEqual(['0', third, third])
+    await page.unrouteAll({ behavior: 'wait' })
+    await press('Paused')
+    faults.splice(0)
   })
 
   inLong('a paused page stands still, and a live one does not', async () => {

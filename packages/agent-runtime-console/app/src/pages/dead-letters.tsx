@@ -52,7 +52,7 @@ export function DeadLettersPage() {
     getNextPageParam: ({ cursor }) => cursor,
     refetchInterval: ({ state }) => (isPaused || (state.data?.pages.length ?? 0) > 1 ? false : 5_000),
   })
-  const error = useShownError(letters)
+  const error = useShownError(letters, JSON.stringify(filter))
   const all = (letters.data?.pages.flatMap(({ tasks }) => tasks) ?? []).filter(
     (it): it is Failed => it.state === 'failed',
   )

@@ -9,7 +9,6 @@ import { Toasts } from '../ui/toast.tsx'
 import { SignIn } from './sign-in.tsx'
 import { ThemeChoice } from './theme.tsx'
 import { ZoneChoice } from './zone.tsx'
-import { useZone } from '../ui/zone.ts'
 
 /** What stands around every page. */
 export function Shell() {
@@ -24,7 +23,6 @@ export function Shell() {
     if (before.current !== path) content.current?.focus({ preventScroll: true })
     before.current = path
   }, [path])
-  const zone = useZone()
   if (session === 'refused') return <SignIn />
   return (
     <Toasts>
@@ -75,7 +73,7 @@ export function Shell() {
           </div>
         </nav>
         <main id="content" ref={content} tabIndex={-1} aria-labelledby="title">
-          <Outlet key={zone} />
+          <Outlet />
         </main>
         <Keys />
       </div>

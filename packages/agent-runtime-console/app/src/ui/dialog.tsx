@@ -31,7 +31,8 @@ export function Dialog({
     <dialog
       ref={box}
       aria-labelledby={id}
-      onClose={onClose}
+      // An event of a dialog that was closed and is open again says nothing: under a development server React shows each one twice.
+      onClose={() => box.current?.open !== true && onClose()}
       onClick={(event) => event.target === box.current && onClose()}
     >
       <div className="dialog">

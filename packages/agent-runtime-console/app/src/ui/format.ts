@@ -1,4 +1,4 @@
-import { chosenZone, formatsOf } from './zone.ts'
+import type { Zone } from './zone.ts'
 
 /** A duration in at most two units, short enough for a table. */
 export function duration(ms: number): string {
@@ -45,6 +45,13 @@ export function rate(perSecond: number): string {
   return perSecond >= 100 ? count(perSecond) : perSecond.toFixed(perSecond >= 10 || perSecond === 0 ? 0 : 1)
 }
 
+/** A formatter of moments for each time zone. */
+export function formatsOf(options: Intl.DateTimeFormatOptions): Readonly<Record<Zone, Intl.DateTimeFormat>> {
+  const of = (more: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat('en', { hourCycle: 'h23', ...options, ...more })
+  return { local: of({}), UTC: of({ timeZone: 'UTC' }) }
+}
+
 const dayAndTime = {
   month: 'short',
   day: 'numeric',
@@ -61,15 +68,17 @@ const toTheMs = formatsOf({
   timeZoneName: 'short',
 })
 
-/** A moment in the time zone that somebody chose, with its year where that is another one. */
-export function moment(at: number): string {
-  const isThisYear = new Date(at).getFullYear() === new Date().getFullYear()
-  return (isThisYear ? thisYear : anyYear)[chosenZone()].format(at)
+const year = formatsOf({ year: 'numeric' })
+
+/** A moment in a time zone, with its year where that is another one there than now. */
+export function moment(at: number, zone: Zone, now = Date.now()): string {
+  const isThisYear = year[zone].format(at) === year[zone].format(now)
+  return (isThisYear ? thisYear : anyYear)[zone].format(at)
 }
 
 /** A moment with all that is known of it, as a hint. */
-export function exactly(at: number): string {
-  return toTheMs[chosenZone()].format(at)
+export function exactly(at: number, zone: Zone): string {
+  return toTheMs[zone].format(at)
 }
 
 /** A moment as it is said to somebody who looks now. */

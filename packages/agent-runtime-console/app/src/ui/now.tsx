@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { ago, exactly, moment } from './format.ts'
+import { useZone } from './zone.ts'
 
 /** The time, once a second: pages show how long ago things were. */
 export function useNow(everyMs = 1_000): number {
@@ -14,9 +15,10 @@ export function useNow(everyMs = 1_000): number {
 /** How long ago a moment is; the moment itself as a hint. */
 export function When({ at }: { readonly at: number | undefined }) {
   const now = useNow(5_000)
+  const zone = useZone()
   if (at === undefined) return <span className="faint">never</span>
   return (
-    <time dateTime={new Date(at).toISOString()} title={exactly(at)}>
+    <time dateTime={new Date(at).toISOString()} title={exactly(at, zone)}>
       {ago(at, now)}
     </time>
   )
@@ -24,9 +26,10 @@ export function When({ at }: { readonly at: number | undefined }) {
 
 /** A moment; its ms and its time zone as a hint. */
 export function Moment({ at }: { readonly at: number }) {
+  const zone = useZone()
   return (
-    <time dateTime={new Date(at).toISOString()} title={exactly(at)}>
-      {moment(at)}
+    <time dateTime={new Date(at).toISOString()} title={exactly(at, zone)}>
+      {moment(at, zone)}
     </time>
   )
 }

@@ -7,6 +7,7 @@ import { moment } from '../../ui/format.ts'
 import { Page } from '../../ui/page.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { facts } from '../../ui/problem.tsx'
+import { useZone } from '../../ui/zone.ts'
 import { Comparing } from './comparing.tsx'
 import { OneReport } from './one-report.tsx'
 import { listReports, type NamedReport, type ReportFile, readReport, reportOf } from './reports.ts'
@@ -159,6 +160,7 @@ function Choice({
   readonly onPath: (name: string | undefined) => void
   readonly onFiles: (files: readonly File[]) => void
 }) {
+  const zone = useZone()
   const isListed = path === undefined || listed.some(({ name }) => name === path)
   return (
     <fieldset className="choice">
@@ -173,7 +175,7 @@ function Choice({
           {isListed ? null : <option value={path}>{path}</option>}
           {listed.map(({ name, changedAt }) => (
             <option key={name} value={name}>
-              {name}, {moment(Date.parse(changedAt))}
+              {name}, {moment(Date.parse(changedAt), zone)}
             </option>
           ))}
         </select>

@@ -1,7 +1,8 @@
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { chosenZone, formatsOf } from '../../ui/zone.ts'
+import { formatsOf } from '../../ui/format.ts'
+import { useZone, type Zone } from '../../ui/zone.ts'
 
 export interface Line {
   readonly name: string
@@ -20,12 +21,13 @@ export default function Plot({
 }) {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
+  const zone = useZone()
   const names = lines.map(({ name, color }) => `${name} ${color}`).join(',')
 
   useEffect(() => {
     const place = box.current
     if (place === null) return undefined
-    const made = new uPlot(optionsOf(place, lines), [[], ...lines.map(() => [])], place)
+    const made = new uPlot(optionsOf(place, lines, zone), [[], ...lines.map(() => [])], place)
     plot.current = made
     const resized = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT }))
     resized.observe(place)
@@ -34,12 +36,12 @@ export default function Plot({
       made.destroy()
       plot.current = undefined
     }
-    // The values come in below; other lines need another plot.
-  }, [names])
+    // The values come in below; other lines and another time zone need another plot.
+  }, [names, zone])
 
   useEffect(() => {
     plot.current?.setData([at.map((it) => it / 1_000), ...lines.map(({ values }) => [...values])])
-  }, [at, lines])
+  }, [at, lines, zone])
 
   return <div ref={box} className="plot" aria-hidden="true" />
 }
@@ -57,15 +59,15 @@ function alone({ data }: uPlot, series: number): number[] {
 }
 
 /** Times of the day; days where the axis is longer than one. */
-function timesOf(_: uPlot, times: readonly number[]): string[] {
+function timesOf(times: readonly number[], zone: Zone): string[] {
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > 86_400
-  return times.map((time) => (isLong ? day : clock)[chosenZone()].format(time * 1_000))
+  return times.map((time) => (isLong ? day : clock)[zone].format(time * 1_000))
 }
 
 const clock = formatsOf({ timeStyle: 'medium' })
 const day = formatsOf({ month: 'short', day: 'numeric', hour: '2-digit' })
 
-function optionsOf(place: HTMLElement, lines: readonly Line[]): uPlot.Options {
+function optionsOf(place: HTMLElement, lines: readonly Line[], zone: Zone): uPlot.Options {
   const color = (name: string) => () => getComputedStyle(place).getPropertyValue(`--${name}-line`)
   const faint = () => getComputedStyle(place).getPropertyValue('--faint-line')
   const axis = { stroke: faint, font: '11px system-ui, sans-serif', ticks: { show: false } }
@@ -81,7 +83,7 @@ function optionsOf(place: HTMLElement, lines: readonly Line[]): uPlot.Options {
       y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] },
     },
     axes: [
-      { ...axis, space: 90, size: 26, grid: { show: false }, values: timesOf },
+      { ...axis, space: 90, size: 26, grid: { show: false }, values: (_, times) => timesOf(times, zone) },
       {
         ...axis,
         size: 44,

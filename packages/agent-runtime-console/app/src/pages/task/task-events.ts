@@ -45,8 +45,8 @@ type Stored<Item> = (page: {
   readonly signal: AbortSignal
 }) => Promise<{ readonly items: readonly Item[]; readonly cursor?: number | undefined }>
 
-async function* allOf<Item>(stored: Stored<Item>, signal: AbortSignal): AsyncGenerator<Item> {
-  let after: number | undefined = 0
+async function* allOf<Item>(stored: Stored<Item>, from: number, signal: AbortSignal): AsyncGenerator<Item> {
+  let after: number | undefined = from
   while (after !== undefined) {
     const { items, cursor }: Awaited<ReturnType<Stored<Item>>> = await stored({ after, limit: 1_000, signal })
     yield* items
@@ -64,13 +64,16 @@ function useFollowed<Item extends { readonly seq: number }>(
   const [run, setRun] = useState(0)
   const [followed, setFollowed] = useState<{
     key: string
+    /** The try that the items, or the error after them, came with. */
+    run: number
     items: readonly Item[]
     isOver: boolean
     error: unknown
-  }>(() => ({ key, items: [], isOver: false, error: undefined }))
+  }>(() => ({ key, run, items: [], isOver: false, error: undefined }))
   useEffect(() => {
     let items: readonly Item[] = followed.key === key ? followed.items : []
-    if (isPaused && items.length > 0) return undefined
+    // What stands still asks for more only when somebody tries again.
+    if (isPaused && items.length > 0 && followed.run === run) return undefined
     const leave = new AbortController()
     const { signal } = leave
     let fresh: Item[] = []
@@ -82,14 +85,14 @@ function useFollowed<Item extends { readonly seq: number }>(
         fresh = []
         onBatch()
       }
-      setFollowed({ key, items, isOver, error })
+      setFollowed({ key, run, items, isOver, error })
     }
     const timer = setInterval(() => fresh.length > 0 && flush(false), 150)
     const read = async () => {
       try {
         const after = items.at(-1)?.seq ?? 0
         // A page that stands still shows what there was when it was opened.
-        for await (const item of isPaused ? allOf(stored, signal) : open({ after, signal })) {
+        for await (const item of isPaused ? allOf(stored, after, signal) : open({ after, signal })) {
           // What is published only has the seq of the row that it belongs to.
           fresh.push(item)
         }
@@ -110,6 +113,10 @@ function useFollowed<Item extends { readonly seq: number }>(
     items: isCurrent ? followed.items : [],
     error: isCurrent ? followed.error : undefined,
     isOver: isCurrent && followed.isOver,
-    again: () => setRun((it) => it + 1),
+    again() {
+      // A stream that is open again may have nothing to say for a long time.
+      setFollowed((before) => ({ ...before, error: undefined }))
+      setRun((it) => it + 1)
+    },
   }
 }

@@ -26,13 +26,17 @@ import { Waterfall } from './waterfall.tsx'
 
 export function TaskPage() {
   const { taskId } = useParams({ from: '/tasks/$taskId' })
+  return <AskedTask key={taskId} taskId={taskId} />
+}
+
+function AskedTask({ taskId }: { readonly taskId: string }) {
   const { isPaused } = useLive()
   const details = useQuery({
     queryKey: ['task', taskId],
     queryFn: ({ signal }) => api().get(taskId, { signal }),
     refetchInterval: ({ state }) => (isPaused || isOver(state.data) ? false : 5_000),
   })
-  const error = useShownError(details)
+  const error = useShownError(details, taskId)
   if (details.data === undefined) {
     const isUnknown = error instanceof ApiError && error.status === 404
     return (
@@ -52,7 +56,7 @@ export function TaskPage() {
       </Page>
     )
   }
-  return <OneTask key={taskId} details={details.data} error={details.error} onRetry={details.refetch} />
+  return <OneTask details={details.data} error={details.error} onRetry={details.refetch} />
 }
 
 /** A task whose children have such keys is a supervisor. */

@@ -16,17 +16,47 @@ export interface TaskFilter {
 
 const fields = ['states', 'types', 'lanes', 'client', 'label', 'text', 'parent'] as const
 
-/** Reads a filter from an address; what means nothing is left out. */
+/** Reads a filter from an address; a name that is none of a filter's is left out. */
 export function filterOf(search: Readonly<Record<string, unknown>>): TaskFilter {
   const filter: Record<string, string> = {}
   for (const name of fields) {
     const value = search[name]
     if (typeof value === 'string' && value !== '') filter[name] = value
   }
+  // The other spelling means the same, as in the library.
+  if (filter['states'] !== undefined) filter['states'] = filter['states'].replaceAll('cancelled', 'canceled')
   return filter
 }
 
-/** The filter as the client takes it. */
+/**
+ * What in a filter names nothing that there is, in words. Without it the filter would select other tasks than somebody asked for, so such a
+ * filter selects none.
+ */
+export function problemsOf({ states, types, lanes: wanted, label }: TaskFilter): readonly string[] {
+  return [
+    ...unknownIn(states, 'state', taskStates),
+    ...unknownIn(wanted, 'lane', lanes),
+    ...(types === undefined || words(types).length > 0 ? [] : [`“${types}” names no task type.`]),
+    ...(label === undefined || namesLabels(label)
+      ? []
+      : [`“${label}” names no label. A label is written as name=value.`]),
+  ]
+}
+
+function unknownIn(text: string | undefined, kind: string, all: readonly string[]): readonly string[] {
+  if (text === undefined) return []
+  const unknown = words(text).filter((it) => !all.includes(it))
+  if (unknown.length === 0 && words(text).length > 0) return []
+  const named = unknown.length === 0 ? text : unknown.join(', ')
+  return [`“${named}” names no ${kind}. There are ${all.slice(0, -1).join(', ')} and ${all.at(-1)}.`]
+}
+
+function namesLabels(label: string): boolean {
+  const names = Object.keys(labelsOf(label))
+  return names.length > 0 && !names.includes('')
+}
+
+/** The filter as the client takes it. A list of no names is no filter, so {@link problemsOf} is looked at before. */
 export function listFilterOf({ states, types, lanes: wanted, label, ...rest }: TaskFilter): ListFilter {
   return {
     ...rest,
@@ -54,7 +84,7 @@ export function words(text: string): string[] {
     .filter((it) => it !== '')
 }
 
-function known<Name extends string>(text: string, all: readonly Name[]): Name[] | undefined {
-  const found = all.filter((it) => words(text).includes(it))
-  return found.length === 0 ? undefined : found
+/** None of them selects nothing, where no list at all would select everything. */
+function known<Name extends string>(text: string, all: readonly Name[]): Name[] {
+  return all.filter((it) => words(text).includes(it))
 }

@@ -64,6 +64,9 @@ export function Filters({
         <span>Lane</span>
         <select value={filter.lanes ?? ''} onChange={({ target }) => change('lanes', target.value)}>
           <option value="">all</option>
+          {filter.lanes === undefined || lanes.some((it) => it === filter.lanes) ? null : (
+            <option value={filter.lanes}>{filter.lanes}</option>
+          )}
           {lanes.map((lane) => (
             <option key={lane} value={lane}>
               {lane}

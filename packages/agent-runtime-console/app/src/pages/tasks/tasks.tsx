@@ -10,7 +10,7 @@ import { many } from '../../ui/format.ts'
 import { Page } from '../../ui/page.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { BulkBar } from './bulk.tsx'
-import { type TaskFilter, listFilterOf } from './filter.ts'
+import { type TaskFilter, listFilterOf, problemsOf } from './filter.ts'
 import { Filters } from './filters.tsx'
 import { TaskRows } from './rows.tsx'
 
@@ -25,6 +25,8 @@ export function TasksPage() {
   const [isAtTop, setAtTop] = useState(true)
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const key = JSON.stringify(filter)
+  const problems = problemsOf(filter)
+  const isClear = problems.length === 0
   const tasks = useInfiniteQuery({
     queryKey: ['tasks', key],
     queryFn: ({ pageParam, signal }) =>
@@ -40,12 +42,13 @@ export function TasksPage() {
       ),
     initialPageParam: '',
     getNextPageParam: ({ cursor }) => cursor,
+    enabled: isClear,
     placeholderData: (before) => before,
   })
-  const error = useShownError(tasks)
+  const error = useShownError(tasks, key)
   const all = useMemo(() => tasks.data?.pages.flatMap((page) => page.tasks) ?? [], [tasks.data])
   // One page follows what happens. Whoever reads further down would lose the place.
-  const follows = !isPaused && isAtTop && (tasks.data?.pages.length ?? 0) <= 1
+  const follows = isClear && !isPaused && isAtTop && (tasks.data?.pages.length ?? 0) <= 1
   useTick(follows, isStreaming ? 1_500 : 2_000, () => {
     // An answer that takes longer than a turn still comes.
     void tasks.refetch({ cancelRefetch: false })
@@ -54,7 +57,7 @@ export function TasksPage() {
   // To count what a text is in, the server would look at every task.
   const total = useLiveQuery(['count', key], () => api().count(listFilterOf(filter)), {
     isSlow: true,
-    isEnabled: filter.text === undefined,
+    isEnabled: isClear && filter.text === undefined,
   })
   const pages = tasks.data?.pages ?? []
   const empty = pages.length - 1 - pages.findLastIndex((page) => page.tasks.length > 0)
@@ -77,37 +80,69 @@ export function TasksPage() {
               ? ' · the list stands still while you are further down'
               : ''}
           </span>
-          <Copy text={() => curl(`/tasks${location.search}`)} label="Copy as cURL" />
-          <Copy text={() => listCode(listFilterOf(filter))} label="Copy as code" />
+          {isClear ? (
+            <>
+              <Copy text={() => curl(`/tasks${location.search}`)} label="Copy as cURL" />
+              <Copy text={() => listCode(listFilterOf(filter))} label="Copy as code" />
+            </>
+          ) : null}
         </>
       }
     >
       <Filters filter={filter} onChange={change} />
-      <BulkBar filter={filter} tasks={all} selected={selected} onClear={() => setSelected(new Set())} />
-      {error === null ? null : <Problem error={error} what="the tasks" onRetry={tasks.refetch} />}
-      {tasks.isPending && error === null ? <p className="faint pad">Loading the tasks…</p> : null}
-      {hasNone ? <Nothing filter={filter} onClear={() => change({})} /> : null}
-      {!hasNone && (all.length > 0 || tasks.hasNextPage) ? (
-        <TaskRows
-          tasks={all}
-          total={total.data}
-          hasMore={tasks.hasNextPage && !isTired}
-          isBusy={tasks.isFetchingNextPage}
-          onMore={() => void tasks.fetchNextPage()}
-          onTop={setAtTop}
-          selected={selected}
-          onSelect={setSelected}
-        />
-      ) : null}
-      {isTired ? (
-        <p className="row pad">
-          Nothing {all.length === 0 ? '' : 'more '}was found among the many tasks that were looked at.
-          <button type="button" onClick={() => setPatience(empty + PATIENCE)}>
-            Look further back
-          </button>
-        </p>
-      ) : null}
+      {isClear ? (
+        <>
+          <BulkBar filter={filter} tasks={all} selected={selected} onClear={() => setSelected(new Set())} />
+          {error === null ? null : <Problem error={error} what="the tasks" onRetry={tasks.refetch} />}
+          {tasks.isPending && error === null ? <p className="faint pad">Loading the tasks…</p> : null}
+          {hasNone ? <Nothing filter={filter} onClear={() => change({})} /> : null}
+          {!hasNone && (all.length > 0 || tasks.hasNextPage) ? (
+            <TaskRows
+              tasks={all}
+              total={total.data}
+              hasMore={tasks.hasNextPage && !isTired}
+              isBusy={tasks.isFetchingNextPage}
+              onMore={() => void tasks.fetchNextPage()}
+              onTop={setAtTop}
+              selected={selected}
+              onSelect={setSelected}
+            />
+          ) : null}
+          {isTired ? (
+            <p className="row pad">
+              Nothing {all.length === 0 ? '' : 'more '}was found among the many tasks that were looked at.
+              <button type="button" onClick={() => setPatience(empty + PATIENCE)}>
+                Look further back
+              </button>
+            </p>
+          ) : null}
+        </>
+      ) : (
+        <Unclear problems={problems} onClear={() => change({})} />
+      )}
     </Page>
+  )
+}
+
+/** A filter that cannot be read is asked of nobody, and nothing can be done with what it selects. */
+function Unclear({
+  problems,
+  onClear,
+}: {
+  readonly problems: readonly string[]
+  readonly onClear: () => void
+}) {
+  return (
+    <div className="problem" role="alert">
+      {problems.map((it) => (
+        <p key={it}>{it}</p>
+      ))}
+      <p className="row">
+        <button type="button" onClick={onClear}>
+          Clear the filter
+        </button>
+      </p>
+    </div>
   )
 }
 
