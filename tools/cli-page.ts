@@ -48,14 +48,15 @@ function settings(): string {
   )
 }
 
-/** Which commands work on a server. */
+/** Which commands work on a server. One that only names those below it works on nothing. */
 function reach(): string {
   const below = (entry: CommandEntry, path = ''): string[][] => {
     const name = `${path} ${entry.name}`.trim()
     const takes = (flag: string) =>
       (entry.options ?? []).some(({ flags }) => flags.includes(flag)) ? 'yes' : ''
     const under = (entry.commands ?? []).flatMap((it) => below(it, name))
-    return [[code(name), takes('--store'), takes('--server') || (entry.noServer ?? '')], ...under]
+    const row = [code(name), takes('--store'), takes('--server') || (entry.noServer ?? '')]
+    return entry.options === undefined && entry.commands !== undefined ? under : [row, ...under]
   }
   const rows = groups.flatMap(({ commands: entries }) => entries.flatMap((entry) => below(entry)))
   return table(['command', 'store', 'server'], rows)

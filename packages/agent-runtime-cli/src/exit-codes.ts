@@ -30,6 +30,8 @@ export function exitCodeOf(error: unknown): number {
   // A task's end has the code of whatever ended it, which says nothing about this command.
   if (typeof name === 'string' && endsOfTasks.has(name)) return cliExitCodes.failed
   if (code === 'unauthenticated' || code === 'forbidden') return cliExitCodes.denied
+  // A code of servers only.
+  if (code === 'too_many_requests') return cliExitCodes.busy
   if (code === 'store_unavailable') return byServer.get(sqlStateOf(error)) ?? cliExitCodes.busy
   return (isErrorCode(code) ? byCode.get(code) : undefined) ?? cliExitCodes.failed
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { createRuntime } from '@ku0/agent-runtime'
 import { openStore, type Verification } from '@ku0/agent-runtime-persistence'
@@ -331,6 +334,55 @@ test('doctor says what a server says of itself, and of its store to the scope ad
     inspection: { path, storeId: local['storeId'], counts: local['counts'], versions: local['versions'] },
   })
   expect((await doctor('nobody')).code).toBe(cliExitCodes.denied)
+})
+
+test('a store that its server cannot look at ends a command as one that cannot be looked at here', async () => {
+  const folder = scratchFolder()
+  const { path, runtime } = await servedFile(folder)
+  writeFileSync(join(folder, 'junk.db'), 'no database at all'.repeat(1_000))
+  writeFileSync(
+    join(folder, 'foreign.json'),
+    JSON.stringify({ storeId: '0'.repeat(17), commit: 1, hash: 'a'.repeat(64) }),
+  )
+  const both = async (file: string, ...call: string[]) => {
+    const server = await serve(runtime, { port: 0, storeUrl: `sqlite:${file}` })
+    onTestFinished(() => server.close())
+    const [here, there] = [
+      await runIn({ folder }, ...call, file),
+      await runIn({ folder }, ...call, server.url),
+    ]
+    return [here.code, there.code]
+  }
+  const { damaged, missing, usage } = cliExitCodes
+  for (const command of ['doctor', 'verify']) {
+    expect
+      .soft([command, await both(join(folder, 'junk.db'), command)])
+      .toEqual([command, [damaged, damaged]])
+    expect
+      .soft([command, await both(join(folder, 'none.db'), command)])
+      .toEqual([command, [missing, missing]])
+  }
+  expect(await both(path, 'verify', '--seal', 'foreign.json')).toEqual([usage, usage])
+})
+
+test('a verification while another one runs on the server ends as something that is busy', async () => {
+  const folder = scratchFolder()
+  const { runtime } = await servedFile(folder)
+  const silent = createServer((socket) => void socket.resume().on('error', () => {}))
+  onTestFinished(() => void silent.close())
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+  const { port } = silent.address() as AddressInfo
+  const server = await serve(runtime, { port: 0, storeUrl: `postgres://somebody@127.0.0.1:${port}/none` })
+  onTestFinished(() => server.close())
+  const stop = new AbortController()
+  const first = runIn({ folder, signal: stop.signal }, 'verify', server.url)
+  await once(silent, 'connection')
+  expect(await runIn({ folder }, 'verify', server.url)).toMatchObject({
+    code: cliExitCodes.busy,
+    err: expect.stringContaining('one runs at a time') as string,
+  })
+  stop.abort()
+  expect((await first).code).toBe(cliExitCodes.failed)
 })
 
 test('code is checked against the tasks of a server that takes workers', async () => {

@@ -62,7 +62,7 @@ export interface StoreInspection {
 export interface Care {
   /**
    * Checks, in the server, that the store holds what was written, and waits for what is found; an aborted signal ends it there, too. Throws
-   * `too_many_requests` while another one runs.
+   * `too_many_requests` while another one runs, and an error with the code by which it failed there.
    */
   verifyStore(options?: VerifyStoreOptions): Promise<StoreVerification>
   /** How the store is set up, and what is wrong with that. */
@@ -76,6 +76,7 @@ interface Run {
   readonly events: number
   readonly report?: Omit<StoreVerification, 'since'> & { readonly sealed: number | null }
   readonly problem?: string
+  readonly code?: string
 }
 
 /** The care of a store, on a transport. */
@@ -106,12 +107,12 @@ export function careOn(transport: Transport): Care {
   }
 }
 
-function endedEarly({ state, problem, tasks }: Run): ApiError {
+function endedEarly({ state, problem, tasks, code = 'internal' }: Run): ApiError {
   return new ApiError({
     type: 'about:blank',
     status: 500,
     title: 'A verification ended early',
-    code: 'internal',
+    code,
     detail: `the server verified ${tasks} tasks and then ended: ${problem ?? state}`,
   })
 }

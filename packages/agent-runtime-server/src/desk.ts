@@ -126,7 +126,8 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
     serving.recent.close()
     const drained = Promise.withResolvers<void>()
     const timer = environment.timers.after(limits.drainMs, drained.resolve)
-    await Promise.race([Promise.allSettled(underWay), drained.promise])
+    const ends = [...underWay, serving.verifications.ended()]
+    await Promise.race([Promise.allSettled(ends), drained.promise])
     timer.cancel()
   }
 

@@ -1,10 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { verifyStore } from '@ku0/agent-runtime-persistence'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { storeCareOf } from '../src/care/store-care.ts'
 import { Verifications } from '../src/care/verifications.ts'
+import { createServer } from '../src/index.ts'
 import { API_VERSION } from '../src/version.ts'
 import { type Call, callerOf, servedRuntime, serverOn, token } from './served.ts'
 
@@ -13,7 +17,8 @@ const path = join(folder, 'tasks.db')
 const runtime = await servedRuntime({ store: `sqlite:${path}` })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 for (let n = 0; n < 5; n += 1) await runtime.result(await runtime.submit('add', { a: n, b: 1 }))
-const call = callerOf(serverOn(runtime))
+const server = serverOn(runtime)
+const call = callerOf(server)
 
 /** A verification once it is over. */
 async function over(ask: Call, body: unknown = {}) {
@@ -39,8 +44,11 @@ test('a server verifies its store while it answers, and what is new since a seal
   const { report: newer } = await over(call, { since: report.seal, maxFaults: 1 })
   expect(newer).toMatchObject({ ok: true, tasks: 1, sealed: report.seal.commit })
   const foreign = { ...report.seal, storeId: '0'.repeat(17) }
-  const { state, problem } = await over(call, { since: foreign })
-  expect([state, problem]).toEqual(['failed', expect.stringContaining('since is the seal of store')])
+  expect(await over(call, { since: foreign })).toMatchObject({
+    state: 'failed',
+    code: 'invalid_argument',
+    problem: expect.stringContaining('since is the seal of store') as string,
+  })
 })
 
 test('one verification runs at a time; one that is stopped stays so, and an unknown one is none', async () => {
@@ -68,7 +76,11 @@ test('an older verification makes room, and the end of the server ends one', asy
   expect(runs.find('run 1').report).toBe(report)
   runs.start('broken', {}, () => Promise.reject(new Error('the disk said no')))
   await setImmediate()
-  expect(runs.find('broken')).toMatchObject({ state: 'failed', problem: expect.not.stringContaining('disk') })
+  expect(runs.find('broken')).toMatchObject({
+    state: 'failed',
+    code: 'internal',
+    problem: expect.not.stringContaining('disk') as string,
+  })
   expect(errors).toEqual([new Error('the disk said no')])
   const endless = ({ signal }: { readonly signal?: AbortSignal }) =>
     new Promise<never>((_, reject) => {
@@ -78,6 +90,48 @@ test('an older verification makes room, and the end of the server ends one', asy
   closing.abort()
   await setImmediate()
   expect(runs.find('last').state).toBe('stopped')
+})
+
+test('a verification that was stopped keeps its place until its thread is gone', async () => {
+  const runs = new Verifications(new AbortController().signal, () => {})
+  const thread = Promise.withResolvers<never>()
+  runs.start('first', {}, () => thread.promise)
+  expect(runs.stop('first').state).toBe('stopped')
+  const second = () => runs.start('second', {}, () => thread.promise)
+  expect(second).toThrow('the verification first is about to end; one runs at a time')
+  const ended = runs.ended()
+  thread.reject(new Error('stopped'))
+  await ended
+  expect([second().state, runs.find('first').state]).toEqual(['running', 'stopped'])
+})
+
+test('the end of a server ends a verification that waits, and leaves no copy behind', async () => {
+  const temporary = mkdtempSync(join(folder, 'temporary-'))
+  vi.stubEnv('TMPDIR', temporary)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const silent = createTcpServer((socket) => void socket.resume().on('error', () => {}))
+  onTestFinished(() => void silent.close())
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+  const { port } = silent.address() as AddressInfo
+  const ending = createServer(runtime, { storeUrl: `postgres://somebody@127.0.0.1:${port}/none` })
+  onTestFinished(() => ending.close())
+  const reached = once(silent, 'connection')
+  const { status } = await callerOf(ending)('POST', '/api/v1/verifications', {})
+  expect(status).toBe(202)
+  await reached
+  expect(readdirSync(temporary)).toHaveLength(1)
+  await ending.close()
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('inspections that are asked for at once are one, and HEAD makes none', async () => {
+  const care = storeCareOf(runtime, undefined)
+  const [one, same] = await Promise.all([care.inspect(), care.inspect()])
+  expect(same).toBe(one)
+  expect(await care.inspect()).not.toBe(one)
+  const asked = new Request('http://localhost/api/v1/inspection', { method: 'HEAD' })
+  const { status, headers } = await server.fetch(asked)
+  expect([status, headers.get('allow')]).toEqual([405, 'GET'])
 })
 
 test('a server says how its store is set up, to the scope admin alone', async () => {

@@ -72,6 +72,25 @@ test('a program that asks before it sends its body learns at once that it is too
   expect(await ask('{"task":"add","input":{"a":1,"b":2}}')).toEqual(['continue', 201])
 })
 
+test.each([
+  ['without a token', 401, 'POST /api/v1/tasks', ''],
+  ['on a path that is none', 404, 'POST /api/v1/nothing', 'Authorization: Bearer secret\r\n'],
+  ['with another type', 415, 'POST /api/v1/tasks', 'Authorization: Bearer secret\r\n'],
+])(
+  'a refusal %s of a program that asks first ends the connection, so that no request is taken for the body',
+  async (...given) => {
+    const [, status, target, headers] = given
+    const { port } = await served({ tokens: [token('secret', ['admin'])] })
+    const socket = connect(port, '127.0.0.1')
+    socket.write(
+      `${target} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Type: text/plain\r\nContent-Length: 40\r\nExpect: 100-continue\r\n\r\n`,
+    )
+    const answer = await text(socket)
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+  },
+)
+
 test('a body that is announced as too large is refused before it comes', async () => {
   const { port } = await served({ limits: { maxBodyBytes: 100 } })
   const socket = connect(port, '127.0.0.1')

@@ -104,7 +104,10 @@ A server goes by the rules that are in force on its store: with --server, give n
     ],
     exits: [
       [0, 'nothing is wrong'],
+      [2, 'the seal is one of another store'],
       [65, 'the store is damaged or cut, has lost commits, or is no store'],
+      [75, 'with --server: another verification runs there, or no server answers'],
+      [77, 'with --server: the token is refused, or lacks the scope admin'],
     ],
     load: () => import('../commands/verify.ts'),
   },
@@ -127,6 +130,8 @@ what the token allows. With the scope admin the server looks at its own store, t
     exits: [
       [0, 'nothing is wrong'],
       [65, 'something that was promised does not hold'],
+      [75, 'no server answers, of PostgreSQL or with --server'],
+      [77, 'the server refuses the token, or the role'],
     ],
     load: () => import('../commands/doctor.ts'),
   },

@@ -134,7 +134,12 @@ async function inspected(
     // The server's answer is that of the same call, which tests hold.
     return { inspection: (await asked) as Inspection | ServerReport, notInspected: null }
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code === 'internal') throw error
+    // A store that is not there is `not_found`, which is a finding and no answer of a server that cannot look.
+    if (!(error instanceof ApiError) || !mayNotLook.has(error.status) || error.code === 'not_found')
+      throw error
     return { inspection: null, notInspected: error.message }
   }
 }
+
+/** The answers of a server that does not look at its store for this token, or at all. */
+const mayNotLook: ReadonlySet<number> = new Set([401, 403, 404, 501])

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   assertOptions,
@@ -18,6 +16,7 @@ import { storeErrorOf } from '../sqlite/errors.ts'
 import { chainDigest, nextTurn, systemEnvironment } from '../system.ts'
 import { isPostgresUrl } from '../postgres/url.ts'
 import { parseStoreUrl } from '../store-url.ts'
+import { inCopyFolder } from './copy-folder.ts'
 import { reportOf } from './verify/unreadable-file.ts'
 import { Tally } from './verify/tally.ts'
 import type { Seal, Verification, VerifyOptions } from './verify/verification.ts'
@@ -39,10 +38,16 @@ function isSeal(given: unknown): boolean {
   return typeof storeId === 'string' && Number.isSafeInteger(commit) && (commit as number) >= 0 && isHash
 }
 
-/** See `verifyStore`. */
-export async function verify(url: string, options: VerifyOptions = {}): Promise<Verification> {
+/** See `verifyStore`. `folder`: for the copy, where somebody else removes it. */
+export async function verify(
+  url: string,
+  options: VerifyOptions = {},
+  folder?: string,
+): Promise<Verification> {
   assertOptions('verifyStore', options, verifyRules)
-  return isPostgresUrl(url) ? verifyCopy(url, options) : verifyWhatIsLeft(parseStoreUrl(url), options)
+  if (!isPostgresUrl(url)) return verifyWhatIsLeft(parseStoreUrl(url), options)
+  if (folder !== undefined) return verifyCopy(url, options, folder)
+  return inCopyFolder((own) => verifyCopy(url, options, own))
 }
 
 /** A file that cannot be opened, since a part of it is missing, is a fault like any other. */
@@ -57,16 +62,11 @@ async function verifyWhatIsLeft(path: string, options: VerifyOptions): Promise<V
 }
 
 /** A store on PostgreSQL is verified by a copy of it, as it was at one moment, by the rules of a file. */
-async function verifyCopy(url: string, options: VerifyOptions): Promise<Verification> {
+async function verifyCopy(url: string, options: VerifyOptions, folder: string): Promise<Verification> {
   const { copyToFile } = await import('../postgres/copy.ts')
-  const folder = await mkdtemp(join(tmpdir(), 'agent-runtime-verify-'))
-  try {
-    const path = join(folder, 'copy.db')
-    await copyToFile(url, path, { signal: options.signal })
-    return await verifyFile(path, options)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+  const path = join(folder, 'copy.db')
+  await copyToFile(url, path, { signal: options.signal })
+  return verifyFile(path, options)
 }
 
 /** The same by the path of the file. */

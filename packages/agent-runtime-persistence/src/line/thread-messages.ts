@@ -37,6 +37,8 @@ export interface ThreadStart extends Stance {
 export interface VerifyStart {
   /** The URL of the store. */
   readonly verifies: string
+  /** The folder for the copy of a store on PostgreSQL. Whoever starts the thread removes it. */
+  readonly folder?: string
   readonly options: Omit<VerifyOptions, 'signal' | 'onProgress'>
 }
 

@@ -1,6 +1,9 @@
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { StoreError } from '@ku0/agent-runtime-core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { verifyStore, type VerifyProgress } from '../../src/index.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 import { Spoiled } from '../helpers/spoiled-store.ts'
@@ -40,4 +43,33 @@ test('it ends early with the reason of its signal', async () => {
   const ended = verifyStore(url, { thread: true, signal: end.signal, onProgress: () => end.abort(reason) })
   await expect(ended).rejects.toBe(reason)
   await expect(verifyStore(url, { thread: true, signal: end.signal })).rejects.toBe(reason)
+})
+
+test('one that is ended while its server says nothing leaves no thread behind, and no copy', async () => {
+  const folder = scratchFolder()
+  vi.stubEnv('TMPDIR', folder)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const silent = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void silent.close())
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const end = new AbortController()
+  const reason = new Error('enough')
+  const ended = verifyStore(`postgres://somebody@127.0.0.1:${port}/none`, {
+    thread: true,
+    signal: end.signal,
+  })
+  const [socket] = (await once(silent, 'connection')) as [Socket]
+  const closed = new Promise(
+    (done) =>
+      void socket
+        .resume()
+        .once('error', () => {})
+        .once('close', done),
+  )
+  expect(readdirSync(folder)).toEqual([expect.stringMatching(/^agent-runtime-verify-/)])
+  end.abort(reason)
+  await expect(ended).rejects.toBe(reason)
+  expect(readdirSync(folder)).toEqual([])
+  await closed
 })

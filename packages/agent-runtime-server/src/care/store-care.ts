@@ -30,6 +30,7 @@ export function storeCareOf(runtime: Served, given: string | undefined): StoreCa
         : 'the server does not know where its store is (the option storeUrl)',
     )
   }
+  let looking: Promise<Inspection | ServerReport> | undefined
   return {
     verify: () => {
       const place = url()
@@ -38,7 +39,12 @@ export function storeCareOf(runtime: Served, given: string | undefined): StoreCa
     },
     inspect: async () => {
       const place = url()
-      return /^postgres(?:ql)?:/i.test(place) ? probeServer(place) : inspectStore(place)
+      const look = /^postgres(?:ql)?:/i.test(place) ? probeServer : inspectStore
+      // Whoever asks meanwhile gets the same: each look opens connections of its own.
+      looking ??= look(place).finally(() => {
+        looking = undefined
+      })
+      return looking
     },
   }
 }

@@ -7,7 +7,9 @@ export interface VerificationRun extends VerifyProgress {
   readonly id: string
   readonly state: 'running' | 'done' | 'stopped' | 'failed'
   readonly report?: Verification
+  /** Why it failed, and the code of that. */
   readonly problem?: string
+  readonly code?: string
 }
 
 interface Entry {
@@ -26,19 +28,23 @@ export class Verifications {
   readonly #closing: AbortSignal
   readonly #report: (error: unknown) => void
   readonly #entries = new Map<string, Entry>()
+  /** The one that reads the store, also after it was stopped: until its thread is gone. */
+  #working: { readonly entry: Entry; readonly ended: Promise<void> } | undefined
 
   constructor(closing: AbortSignal, report: (error: unknown) => void) {
     this.#closing = closing
     this.#report = report
   }
 
-  /** Throws a 429 while another one runs. */
+  /** Throws a 429 while another one runs, or has not ended yet after it was stopped. */
   start(id: string, options: Pick<VerifyOptions, 'maxFaults' | 'since'>, verify: Verify): VerificationRun {
-    for (const { run } of this.#entries.values())
-      if (run.state === 'running')
-        throw refusal('too_many_requests', `the verification ${run.id} runs; one runs at a time`, {
-          'retry-after': '5',
-        })
+    if (this.#working !== undefined) {
+      const { run } = this.#working.entry
+      const does = run.state === 'running' ? 'runs' : 'is about to end'
+      throw refusal('too_many_requests', `the verification ${run.id} ${does}; one runs at a time`, {
+        'retry-after': '5',
+      })
+    }
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size < MOST_KEPT) break
       this.#entries.delete(oldest)
@@ -47,7 +53,10 @@ export class Verifications {
     const entry: Entry = { stop, run: { id, state: 'running', tasks: 0, events: 0 } }
     this.#entries.set(id, entry)
     const signal = AbortSignal.any([this.#closing, stop.signal])
-    void this.#run(entry, verify, { ...options, signal })
+    const ended = this.#run(entry, verify, { ...options, signal }).finally(() => {
+      this.#working = undefined
+    })
+    this.#working = { entry, ended }
     return entry.run
   }
 
@@ -66,6 +75,11 @@ export class Verifications {
     return entry.run
   }
 
+  /** Resolves when none works any more. */
+  async ended(): Promise<void> {
+    await this.#working?.ended
+  }
+
   async #run(entry: Entry, verify: Verify, options: VerifyOptions): Promise<void> {
     const onProgress = (progress: VerifyProgress) => {
       entry.run = { ...entry.run, ...progress }
@@ -78,9 +92,9 @@ export class Verifications {
         entry.run = { ...entry.run, state: 'stopped' }
         return
       }
-      const { status, detail } = problemOf(error).body
+      const { status, detail, code } = problemOf(error).body
       if (status >= 500) this.#report(error)
-      entry.run = { ...entry.run, state: 'failed', problem: detail }
+      entry.run = { ...entry.run, state: 'failed', problem: detail, code }
     }
   }
 

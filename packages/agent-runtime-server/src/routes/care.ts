@@ -1,6 +1,7 @@
 import { z } from '../wire/zod.ts'
 import type { Verification } from '@ku0/agent-runtime-persistence'
 import type { VerificationRun } from '../care/verifications.ts'
+import { refusal } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
 import { REDACTED } from '../wire/redaction.ts'
 import { Moment } from '../wire/schema.ts'
@@ -65,6 +66,7 @@ const RunSchema = z
     events: z.int().openapi({ description: 'The events that were looked at so far' }),
     report: ReportSchema.optional().openapi({ description: 'The findings, once it is done' }),
     problem: z.string().optional().openapi({ description: 'Why it failed' }),
+    code: z.string().optional().openapi({ description: 'The code of the error by which it failed' }),
   })
   .openapi('Verification')
 
@@ -76,7 +78,7 @@ export const startVerification = endpoint({
   repeat: 'anew',
   summary: 'Begin to check that the store holds what was written',
   description:
-    'The store is used meanwhile, and nothing is written to it. It reads all of the store, or, with the seal of an earlier verification, what came after that. One runs at a time; another one is a 429.',
+    'The store is used meanwhile, and nothing is written to it. It reads all of the store, or, with the seal of an earlier verification, what came after that. One runs at a time; another one is a 429, also while one that was stopped has not ended yet.',
   body: z.strictObject({
     maxFaults: z
       .int()
@@ -143,7 +145,12 @@ export const inspectStore = endpoint({
     },
   },
   problems: [501],
-  run: async ({ serving }) => answer(serving, await serving.storeCare.inspect()),
+  async run({ serving, request }) {
+    // Its headers say nothing that would be worth the look.
+    if (request.method === 'HEAD')
+      throw refusal('method_not_allowed', 'this path takes GET', { allow: 'GET' })
+    return answer(serving, await serving.storeCare.inspect())
+  },
 })
 
 function shown(serving: Serving, { report, ...run }: VerificationRun) {

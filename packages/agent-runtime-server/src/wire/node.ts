@@ -85,8 +85,9 @@ async function send(
   { status, headers, body }: Reply,
   maxBodyBytes: number,
 ): Promise<void> {
-  // A body that nobody reads may be a long one: its connection is not used again.
-  const unread = !request.complete && !(Number(request.headers['content-length']) <= maxBodyBytes)
+  // A body that nobody reads may be a long one: its connection is not used again. Nor is that of one who got no go-ahead, since nobody knows whether the body comes.
+  const unread =
+    asking.has(request) || (!request.complete && !(Number(request.headers['content-length']) <= maxBodyBytes))
   if (unread) response.setHeader('connection', 'close')
   if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
     const length = body === undefined ? undefined : Buffer.byteLength(body)
