@@ -4,14 +4,14 @@
 //   node tools/ci.ts [--nightly] [--seed N] [--only TEXT]
 //
 // --nightly: the long versions of what draws its cases; --seed: the first simulated life, so that each night plays others.
-// --only: the stages whose name holds the text.
+// --only: the stage of that name, or the stages whose name holds the text.
 import { spawn } from 'node:child_process'
 import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
-import { type Scenario, toMeasureAgain } from './ci/measure-again.ts'
+import { type Scenario, onlyThese, toMeasureAgain } from './ci/measure-again.ts'
 import { inOrder } from './ci/side-by-side.ts'
 import { leftToTheNight } from './ci/night.ts'
 import { type Stage, stagesOf } from './ci/stages.ts'
@@ -37,7 +37,9 @@ const passedAlone: string[] = []
 const failures: string[] = []
 const began = performance.now()
 const stages = stagesOf(flags.nightly ? 'nightly' : 'landing', Number(flags.seed))
-const chosen = stages.filter(({ name }) => name.includes(flags.only))
+// A whole name means that stage alone, though others may hold it.
+const named = stages.filter(({ name }) => name === flags.only)
+const chosen = named.length > 0 ? named : stages.filter(({ name }) => name.includes(flags.only))
 await inOrder(chosen, availableParallelism(), run)
 if (testReports.length > 0) {
   const reports = testReports.map((file) => `'${file}'`).join(' ')
@@ -79,11 +81,7 @@ async function run(stage: Stage): Promise<void> {
     if (again.length === 0) break
     for (const { id, reason } of missed.filter((it) => again.includes(it.id)))
       console.log(`measured again: ${id}: ${reason}`)
-    const repeated = await execute(
-      `${stage.command} ${again.map((id) => `--only ${id}`).join(' ')}`,
-      log,
-      env,
-    )
+    const repeated = await execute(onlyThese(stage.command, again), log, env)
     code = repeated.code
     cpu += repeated.cpu
   }

@@ -20,3 +20,8 @@ function missedOnlyTimes({ expectations }: Scenario): boolean {
   const missed = expectations.filter(({ pass }) => !pass)
   return missed.length > 0 && missed.every(({ unit }) => /^(ms|.*\/s)$/.test(unit ?? ''))
 }
+
+/** The command of the gym for some of its scenarios, in place of those that it names. */
+export function onlyThese(command: string, ids: readonly string[]): string {
+  return [command.replaceAll(/ --only \S+/g, ''), ...ids.map((id) => `--only ${id}`)].join(' ')
+}

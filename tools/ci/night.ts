@@ -79,20 +79,12 @@ const crowds: readonly Left[] = [
     ],
   },
   {
-    file: `${persistence}/limits/long-queue.proof.test.ts`,
-    meanwhile: [`${persistence}/conformance/order.test.ts`],
-  },
-  {
     file: `${runtime}/supervision/storm.proof.test.ts`,
     meanwhile: [`${runtime}/supervision/supervision.test.ts`],
   },
   {
     file: `${runtime}/isolation/bad-neighbours.proof.test.ts`,
     meanwhile: [`${runtime}/isolation/isolated-handlers.proof.test.ts`],
-  },
-  {
-    file: `${runtime}/durable/large.proof.test.ts`,
-    meanwhile: [`${runtime}/durable/steps.test.ts`, `${persistence}/conformance/values.test.ts`],
   },
   {
     file: `${runtime}/durable/waiting-memory.proof.test.ts`,

@@ -88,6 +88,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/looks.proof.test.ts', 'tells others whom'],
   },
   {
+    name: 'D02 a process follows a task only from the turn after the one under way',
+    file: `${persistence}line/async-line.ts`,
+    edits: [["    if (message.to === 'interest') this.engine.expect(message.interest)\n", '']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/looks.proof.test.ts', 'sees the end'],
+  },
+  {
     name: 'D02 a look that has the lock writes nothing of what it finds',
     file: `${persistence}engine/transaction.ts`,
     edits: [['{ ...work, returning, looks: false }', '{ ...work, returning }']],
@@ -1357,7 +1363,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a process on a promoted standby looks only whether its commits are fewer',
     file: `${persistence}postgres/database.ts`,
-    edits: [['        ...(this.isReconnected ? [this.seenQuestion()] : []),\n', '']],
+    edits: [['this.isReconnected ? [this.seenQuestion()] :', 'this.isReconnected ? [] :']],
     killedBy: [
       'packages/agent-runtime-persistence/test/postgres/fail-over.proof.test.ts',
       'got others since',

@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { toMeasureAgain } from '../ci/measure-again.ts'
+import { onlyThese, toMeasureAgain } from '../ci/measure-again.ts'
 import { leftToTheNight } from '../ci/night.ts'
 import { inOrder } from '../ci/side-by-side.ts'
 import { stagesOf } from '../ci/stages.ts'
 import { heaviest } from '../cpu/heaviest.ts'
 import { filesToRepeat } from '../failed-tests.ts'
+import { mutants } from '../mutants/list.ts'
 
 describe('stages side by side', () => {
   test('start in order, as many at once as there are cores, and one that asks for all of them runs alone', async () => {
@@ -78,6 +79,12 @@ describe('scenarios are measured again', () => {
     expect(toMeasureAgain([scenario('slow', 'ms'), scenario('wrong', 'tasks')])).toEqual([])
     expect(toMeasureAgain([{ id: 'broken', pass: false, expectations: [] }])).toEqual([])
     expect(toMeasureAgain([])).toEqual([])
+  })
+
+  test('alone, without the others that the command names', () => {
+    expect(onlyThese('gym --seed 1 --only slow --only fast --report r.json', ['slow'])).toBe(
+      'gym --seed 1 --report r.json --only slow',
+    )
   })
 })
 
@@ -166,6 +173,10 @@ describe('the list of tests that a landing leaves to the night', () => {
     })
     expect(rules.length).toBeGreaterThan(50)
     expect(unproven).toEqual([])
+  })
+
+  test('holds no test that alone notices a planted fault', () => {
+    expect(mutants.filter(({ killedBy: [file] }) => left.has(file)).map(({ name }) => name)).toEqual([])
   })
 })
 

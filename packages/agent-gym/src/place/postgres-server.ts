@@ -110,13 +110,15 @@ function started({ setting, folder, data, port, server }: Running): StartedPostg
   }
 }
 
+const initdbFlags = ['--no-sync', '--encoding=UTF8']
+
 /** Folders of new servers, as `initdb` makes them. */
 const made = fileURLToPath(new URL('../../../../node_modules/.cache/postgres/', import.meta.url))
 
 /** Makes the folder of a new server. A copy of one that was made before takes a tenth of the time that `initdb` takes. */
 async function initialise(data: string, server: Awaited<ReturnType<typeof prepare>>): Promise<void> {
-  const { LANG, LC_ALL } = process.env
-  const of = JSON.stringify([server.module, process.getuid?.(), LANG, LC_ALL])
+  const places = Object.entries(process.env).filter(([name]) => /^(?:LANG|TZ|LC_.*)$/.test(name))
+  const of = JSON.stringify([server.module, process.getuid?.(), initdbFlags, places.toSorted()])
   const kept = join(made, createHash('sha256').update(of).digest('hex').slice(0, 16))
   if (isOurs(kept)) {
     execFileSync('cp', ['-a', kept, data])
@@ -124,15 +126,17 @@ async function initialise(data: string, server: Awaited<ReturnType<typeof prepar
   }
   await server.initialise()
   // Whole or not there, whoever else makes one at the same time.
-  const copy = `${kept}-${process.pid}`
   mkdirSync(made, { recursive: true })
-  execFileSync('cp', ['-a', data, copy])
+  const folder = mkdtempSync(`${kept}-`)
   try {
+    const copy = join(folder, 'data')
+    execFileSync('cp', ['-a', data, copy])
     if (!isOurs(kept)) rmSync(kept, { recursive: true, force: true })
     renameSync(copy, kept)
   } catch {
-    // Another process was quicker.
-    rmSync(copy, { recursive: true, force: true })
+    // Another process was quicker, or there is no room for it.
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -167,7 +171,7 @@ async function prepare({ fsync, settings = [] }: PostgresSetting, databaseDir: s
     password: 'postgres',
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--no-sync', '--encoding=UTF8'],
+    initdbFlags,
     postgresFlags: given.flatMap((it) => ['-c', it]),
     onLog: (line) => {
       said.push(line)
