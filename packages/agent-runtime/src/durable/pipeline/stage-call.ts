@@ -198,4 +198,4 @@ export class StageCall<T> implements Start, Member {
 /** How long a stage keeps its slot for events, or for room, that may come at once. */
 const KEEPS_SLOT_MS = 50
 /** The longest that it keeps it, however long the way back was. */
-const MOST_KEPT_MS = 1_000
+const MOST_KEPT_MS = 250
