@@ -235,24 +235,27 @@ export interface Scene {
 
 /**
  * Opens one, in memory unless it is given a store. `queue`: how many tasks may be queued; `capacity`: how many run at once; `ledger`: clients pay for
- * their tasks, which wait for credits.
+ * their tasks, which wait for credits; `strict`: false where passes are not to be replayed.
  */
 export async function open({
   queue,
   store,
   capacity = 4,
   ledger,
+  strict,
   ...options
 }: Partial<ServeOptions> & {
   readonly queue?: number
   readonly store?: string
   readonly capacity?: number
   readonly ledger?: true
+  readonly strict?: false
 } = {}): Promise<Scene> {
   const runtime = await createRuntime({
     store: store ?? 'sqlite::memory:',
     tasks,
     logger: false,
+    ...(strict === undefined ? {} : { strict }),
     thread: store !== undefined,
     workers: { capacity },
     config: {
