@@ -73,6 +73,7 @@ export interface Database {
 
   /** The next look takes in what others wrote that did not concern this process when they did. Returns whether there may be something. */
   catchesUp(): boolean
+
   /** When the first of these is due: by the wall clock, a lease by its own. */
   nextAt(what: 'task' | 'lease' | 'schedule' | 'budget'): Reply<number | undefined>
 
@@ -152,8 +153,13 @@ export interface Database {
   close(failed: boolean): Reply<void>
 }
 
-/** Whether a transaction answers a call from outside of a handler; or has little to write, which holds up nobody for long; or works off a queue. */
-export type Haste = 'awaited' | 'little' | 'none'
+/** How much a transaction hurries. */
+export interface Haste {
+  /** It answers a call from outside of a handler. */
+  readonly isAwaited: boolean
+  /** It works off a queue. One with little to write holds up nobody for long. */
+  readonly hasMuch: boolean
+}
 
 /** How a process waits for the lock. */
 export interface LockWait {

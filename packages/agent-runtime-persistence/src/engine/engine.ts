@@ -1,4 +1,4 @@
-import { StoreError, type Read, type StoreInfo, type Write } from '@ku0/agent-runtime-core'
+import { StoreError, type Interest, type Read, type StoreInfo, type Write } from '@ku0/agent-runtime-core'
 import type { Surroundings } from '@ku0/agent-runtime-core/transition'
 import { Cache } from './cache.ts'
 import type { Call } from './call.ts'
@@ -116,6 +116,11 @@ export class Engine {
     }
   }
 
+  /** What is to be heard from now on, also of a commit under way: who reads next may not see that one. The message itself follows in its order. */
+  expect(interest: Interest): void {
+    this.publisher.expect(interest)
+  }
+
   /** `from`: which call of a line it is. */
   private write(call: number, operation: Write, from?: LineCall): void {
     if (this.refuses(call)) return
@@ -169,7 +174,9 @@ export class Engine {
 
   /** Whether it is to look because of what another process has committed. */
   isConcerned(news: News): boolean {
-    return news === 'all' || this.publisher.follows || (news === 'takers' && this.hasDemand())
+    if (news === 'all' || this.publisher.follows) return true
+    // Where there is preemption, a full process asks its tasks to give way to what is queued.
+    return news === 'takers' && (this.inForce.config.preemption || this.hasDemand())
   }
 
   /** Whether the last look found something to write. */

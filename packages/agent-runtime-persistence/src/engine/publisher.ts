@@ -29,9 +29,14 @@ export class Publisher {
     return this.wants !== undefined || this.outputSeen.size > 0
   }
 
+  /** Events that are committed from now on are heard. */
+  expect(interest: Interest): void {
+    this.wants = wantedBy(interest)
+  }
+
   /** Of a task's output stream, what comes after this is live; the rest is history, to be read. */
   *follow(interest: Interest): Steps<void> {
-    this.wants = wantedBy(interest)
+    this.expect(interest)
     for (const taskId of this.outputSeen.keys())
       if (!interest.tasks.includes(taskId)) this.outputSeen.delete(taskId)
     // It answers nobody, so nothing may be wrong with it: what is no id is followed by none.

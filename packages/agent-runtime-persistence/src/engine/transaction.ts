@@ -72,8 +72,7 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
 }
 
 function hasteOf({ operations }: TransactionWork): Haste {
-  if (operations.some(isCallersOwn)) return 'awaited'
-  return operations.length < manyCalls ? 'little' : 'none'
+  return { isAwaited: operations.some(isCallersOwn), hasMuch: operations.length >= manyCalls }
 }
 
 /** Whether somebody waits for the answer who is no handler, or for the end of a process that gives its tasks back. */

@@ -61,6 +61,8 @@ export class AsyncLine {
       void reading.finally(() => this.reading.delete(reading))
       return
     }
+    // The turn under way may commit what a read that follows does not see yet.
+    if (message.to === 'interest') this.engine.expect(message.interest)
     this.inbox.push(message)
     this.schedule()
   }

@@ -385,8 +385,8 @@ export class PostgresDatabase implements Database {
     await this.rollback()
     if (isPassing(error)) return false
     // Perhaps a later program has changed the tables: what it says of that is read without them.
+    if (!asksAhead || error instanceof StoreError || !codeOf(error).startsWith('42')) throw error
     this.asksAhead = false
-    if (!asksAhead || error instanceof StoreError) throw error
     return false
   }
 
@@ -657,6 +657,7 @@ export class PostgresDatabase implements Database {
     statements.push(...writes, ...turn, { text: timesText, values: [] }, { text: 'COMMIT', values: [] })
     this.open = 'no'
     this.writes = []
+    this.questions.asking.forget()
     const to = { ...(next ?? head) }
     this.underWay.sent.push(to)
     return { answered: this.answered(session.batch(statements), to, turn.length > 0) }

@@ -72,7 +72,7 @@ export class Presence {
     if (this.session?.lost !== undefined || this.session === undefined)
       return this.others > 0 ? deafPollMs : heardPollMs
     if (this.suspects.size > 0) return suspectMs
-    return this.others > 0 ? this.careMs : heardPollMs
+    return this.others > 0 ? Math.min(this.careMs, longestLookMs) : heardPollMs
   }
 
   /** Each looks at all others, over all locks of the server: the more there are, the less often each does, and together they do it as often. */
@@ -161,8 +161,13 @@ export class Presence {
       const { writer, version, news } = newsIn(payload)
       if (writer === this.process) return
       // Who is alone counts a process that has come at once, so that it tells that of its commits. With many, each that comes would make all others count.
-      if (this.others === 0) this.careAt = 0
-      else if (payload === hasCome) return
+      const isAlone = this.others === 0
+      if (isAlone) this.careAt = 0
+      if (payload === hasCome) {
+        // That is no commit: this process hears itself come, too.
+        if (isAlone) this.hint()
+        return
+      }
       this.toldVersion = Math.max(this.toldVersion, version)
       if (!this.it.looksAt(news)) return
       if (version > 0) this.isWanted = true
@@ -281,3 +286,5 @@ const longestAgainMs = 500
 /** How often the server is asked by a process that is alone; and by one that does not hear others. */
 const heardPollMs = 1_000
 const deafPollMs = 50
+/** What nobody said, as that a lease was renewed, is known after so long, beside however many. */
+const longestLookMs = 2_000

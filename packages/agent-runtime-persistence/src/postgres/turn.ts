@@ -22,7 +22,7 @@ interface TurnParts {
  */
 export class Turn {
   private readonly asking: readonly Statement[]
-  private readonly hurrying: Readonly<Record<Exclude<Haste, 'none'>, readonly Statement[]>>
+  private readonly hurrying: { readonly awaited: readonly Statement[]; readonly little: readonly Statement[] }
   private readonly look: Statement
   private readonly release: Statement
   private readonly it: TurnParts
@@ -70,9 +70,10 @@ export class Turn {
   }
 
   /** Asks for it. Turns before it end with the commits that are under way where this is `awaited`, or where it has `little` to write and they have much. Rejects where it was not given in time. */
-  async ask(session: Session, haste: Haste): Promise<void> {
+  async ask(session: Session, { isAwaited, hasMuch }: Haste): Promise<void> {
+    const { asking, hurrying } = this
     try {
-      await session.batch(haste === 'none' ? this.asking : this.hurrying[haste])
+      await session.batch(isAwaited ? hurrying.awaited : hasMuch ? asking : hurrying.little)
     } catch (error) {
       if (session.lost === undefined) this.passedByUntil = this.mono() + passedByMs
       throw error
@@ -80,8 +81,8 @@ export class Turn {
   }
 
   /** It was given to this process. `others`: how many may wait for it. */
-  begins(session: Session, others: number, haste: Haste): void {
-    this.hasMuch = haste === 'none'
+  begins(session: Session, others: number, { hasMuch }: Haste): void {
+    this.hasMuch = hasMuch
     const lengthMs = this.it.isVirtual ? 0 : turnMs(others, this.hasMuch)
     this.until = this.mono() + lengthMs
     this.isDeciding = true
@@ -89,9 +90,9 @@ export class Turn {
   }
 
   /** A flush is begun. */
-  decides(session: Session, haste: Haste): void {
+  decides(session: Session, { hasMuch }: Haste): void {
     this.isDeciding = true
-    this.hasMuch = haste === 'none'
+    this.hasMuch = hasMuch
     if (this.until !== undefined) this.arm(session, this.until)
   }
 

@@ -1,4 +1,5 @@
 import { Scene } from '@ku0/agent-runtime-conformance'
+import type { ExecutionConfig } from '@ku0/agent-runtime-core'
 import type { VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { sharedServer } from '../helpers/postgres-server.ts'
@@ -18,12 +19,17 @@ interface Stage {
   readonly b: Scene
   /** Takes the turn and the lock of all commits, as a third process would. Returns how both are given back. */
   readonly hold: () => Promise<() => Promise<void>>
+  /** How many transactions wait for a lock. */
+  readonly waiting: () => Promise<number>
   /** Whom the commits since the last call concern, by what others are told of them. */
   readonly told: () => Promise<readonly News[]>
 }
 
 /** Two processes on one database and one virtual time. */
-async function play(act: (stage: Stage) => Promise<void>): Promise<void> {
+async function play(
+  act: (stage: Stage) => Promise<void>,
+  given: Partial<ExecutionConfig> = {},
+): Promise<void> {
   const server = await sharedServer()
   const url = server.newStore()
   const scenes: Scene[] = []
@@ -32,7 +38,7 @@ async function play(act: (stage: Stage) => Promise<void>): Promise<void> {
     for (const { store } of scenes) waited = (await quiet(store)) || waited
     return waited
   }
-  const setting = { digest: nodeDigest, quiet: allQuiet, config: { schedulerTickMs: 20 } }
+  const setting = { digest: nodeDigest, quiet: allQuiet, config: { schedulerTickMs: 20, ...given } }
   let second: (() => Promise<Scene>) | undefined
   await Scene.play(
     ({ config, environment }) => {
@@ -57,13 +63,17 @@ async function play(act: (stage: Stage) => Promise<void>): Promise<void> {
         heard = []
         return found
       }
+      const waiting = async () => {
+        const { rows } = await client.query('SELECT count(*)::integer AS n FROM pg_locks WHERE NOT granted')
+        return (rows as readonly { readonly n: number }[])[0]?.n ?? 0
+      }
       const hold = async () => {
         await client.query(`BEGIN; SELECT pg_advisory_lock(${turnKey}, 0); SELECT FROM head FOR UPDATE`)
         return async () => void (await client.query('ROLLBACK; SELECT pg_advisory_unlock_all()'))
       }
       try {
         await a.pass(1_000)
-        await act({ a, b, hold, told })
+        await act({ a, b, hold, told, waiting })
       } finally {
         scenes.pop()
         await b.store.close()
@@ -210,6 +220,38 @@ test('a process looks at what concerns it', async () => {
   })
 })
 
+test('a full process looks at what is queued where its tasks may have to give way to it', async () => {
+  await play(
+    async ({ a, b }) => {
+      await b.worker('b', 1)
+      await a.accepted()
+      await b.claim()
+      expect(partsOf(b.store).isConcerned('takers')).toBe(true)
+      expect(partsOf(b.store).isConcerned('followers')).toBe(false)
+    },
+    { preemption: true },
+  )
+})
+
+test('a process that begins to follow a task while its end is being committed sees the end', async () => {
+  await play(async ({ a, b, hold, waiting }) => {
+    await b.worker('b', 1)
+    const taskId = await a.accepted()
+    const claim = await b.claim()
+    const before = await waiting()
+    const release = await hold()
+    const settled = b.settle(claim)
+    await expect.poll(waiting).toBeGreaterThan(before)
+    b.store.interest({ types: [], tasks: [taskId] })
+    // What waits for quiet would wait for the commit.
+    expect((await b.store.read({ kind: 'task', taskId }))?.state).toBe('running')
+    await release()
+    expect(await settled).toBe('ok')
+    await b.pass(100)
+    expect(b.events.map(({ type }) => type)).toContain('task.completed')
+  })
+})
+
 test('a process that begins to follow looks at commits that did not concern it before', async () => {
   const server = await sharedServer()
   const url = server.newStore()
@@ -234,7 +276,7 @@ test('a process that begins to follow looks at commits that did not concern it b
   expect(presence.catchUp()).toBe(false)
   await client.query(presence.notifyText, [newsText({ writer: 8, version: 12, news: 'followers' })])
   await heard.promise
-  expect([presence.takeHint(), presence.takeTold()]).toEqual([false, 0])
+  expect(presence.takeTold()).toBe(0)
   expect(presence.catchUp()).toBe(true)
   expect(presence.takeTold()).toBe(12)
   expect(presence.catchUp()).toBe(false)

@@ -11,6 +11,8 @@ import { systemEnvironment } from '../../src/system.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
 import { locksOfTurn, turnKey, turns } from '../helpers/turns.ts'
 
+const much = { isAwaited: false, hasMuch: true }
+const little = { isAwaited: false, hasMuch: false }
 const config = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000, maxInFlightPerWorker: 100 }
 
 interface Stage {
@@ -60,8 +62,8 @@ async function given() {
   const client = await server.connect(url)
   onTestFinished(async () => void (await Promise.all([session.end(), client.end()])))
   const turn = new Turn({ ...place, clock, timers: clock, isVirtual: false })
-  await turn.ask(session, 'none')
-  turn.begins(session, 1, 'none')
+  await turn.ask(session, much)
+  turn.begins(session, 1, much)
   /** Sends a commit, and hears what goes with it. True if it was the last of the turn. */
   const sends = async (isLastOfMany = false) => {
     const [after, ...more] = turn.sends(isLastOfMany)
@@ -78,7 +80,7 @@ test('a turn goes on over several commits, until its time is over', async () => 
   const { clock, session, client, turn, sends } = await given()
   for (let n = 0; n < 4; n += 1) {
     expect(turn.isOn).toBe(true)
-    turn.decides(session, 'none')
+    turn.decides(session, much)
     clock.advanceBy(90)
     expect(await sends()).toBe(false)
     turn.rests(session)
@@ -100,11 +102,11 @@ test('a turn whose time is over while a flush is decided ends with its commit', 
 
 test('a turn ends with the commits that are under way when somebody waits who hurries', async () => {
   const { session, client, turn, sends } = await given()
-  turn.decides(session, 'none')
+  turn.decides(session, much)
   expect(await sends()).toBe(false)
   expect(turn.isOn).toBe(true)
   await client.query(`SELECT pg_advisory_lock_shared(${turnKey}, 1)`)
-  turn.decides(session, 'none')
+  turn.decides(session, much)
   expect(await sends()).toBe(false)
   expect(turn.isOn).toBe(false)
   await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
@@ -113,10 +115,10 @@ test('a turn ends with the commits that are under way when somebody waits who hu
 test('a turn in which much is written ends so when somebody waits who has little to write, and one in which little is written goes on', async () => {
   const { session, client, turn, sends } = await given()
   await client.query(`SELECT pg_advisory_lock_shared(${turnKey}, 2)`)
-  turn.decides(session, 'little')
+  turn.decides(session, little)
   expect(await sends()).toBe(false)
   expect(turn.isOn).toBe(true)
-  turn.decides(session, 'none')
+  turn.decides(session, much)
   expect(await sends()).toBe(false)
   expect(turn.isOn).toBe(false)
 })
@@ -134,7 +136,7 @@ test('a turn in which nothing is written for 4 ms ends', async () => {
   turn.rests(session)
   clock.advanceBy(1)
   expect(turn.isOn).toBe(true)
-  turn.decides(session, 'none')
+  turn.decides(session, much)
   clock.advanceBy(10)
   expect(await sends()).toBe(false)
   turn.rests(session)
