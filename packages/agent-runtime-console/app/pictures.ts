@@ -78,11 +78,12 @@ async function takeForDocs(): Promise<void> {
     await page.screenshot({ path: join(folder, `console-${name}.png`) })
     await page.context().close()
   }
+  // Its restarts count for a minute.
+  await look('supervisors', '/tasks/team-1', 700)
   await look('overview', '/', 860, { waitMs: 70_000 })
   await look('tasks', '/tasks', 600, { colorScheme: 'dark' })
   await look('task', '/tasks/research-1', 800)
   await look('pipeline', '/tasks/pipeline-1', 900)
-  await look('supervisors', '/tasks/team-1', 700)
   await look('gym', '/gym?a=before.json&b=after.json', 900)
   await look('phone', '/tasks/research-1', 844, { colorScheme: 'dark', width: 390 })
   await flow

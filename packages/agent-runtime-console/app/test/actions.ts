@@ -694,13 +694,14 @@ export function testActions(
   })
 
   inLong('on a paused page a reading that was cut off goes on where it was', async () => {
-    const { events } = await scene.runtime.history('speak-1')
+    const { events } = await scene.runtime.history('charge-250')
+    expect(events.length).toBeGreaterThan(3)
     const third = String(events[2]?.seq)
     await goto('/tasks')
     await press('Live')
     await page.getByRole('button', { name: 'Paused' }).waitFor()
     const asked: (string | null)[] = []
-    await page.route(/\/api\/v1\/tasks\/speak-1\/events\?/, async (route) => {
+    await page.route(/\/api\/v1\/tasks\/charge-250\/events\?/, async (route) => {
       const from = new URL(route.request().url()).searchParams.get('after')
       asked.push(from)
       if (from === third && asked.length === 2) return route.abort()
@@ -709,7 +710,7 @@ export function testActions(
       const { events: all } = (await answer.json()) as { events: unknown[] }
       return route.fulfill({ json: { events: all.slice(0, 3), cursor: Number(third) } })
     })
-    await goto('/tasks/speak-1?show=events')
+    await goto('/tasks/charge-250?show=events')
     await page.getByText('Could not get the events.').first().waitFor()
     const shown = page.getByRole('tabpanel').locator('time')
     expect(await shown.count()).toBe(3)
