@@ -1,4 +1,4 @@
-/** A long test that a landing leaves to the night, and what of the landing proves the same meanwhile. */
+/** A long test that a landing leaves to the night, and what of the landing is nearest to it meanwhile. */
 export interface Left {
   /** From the root of the workspace. */
   readonly file: string
@@ -51,7 +51,7 @@ const pairs: readonly Left[] = [
 
 const runtime = 'packages/agent-runtime/test'
 
-/** Very many: crowds, storms, long queues and large stores. A landing proves the same with few. */
+/** Very many: crowds, storms and large stores. A landing proves the same with few. */
 const crowds: readonly Left[] = [
   {
     file: 'packages/agent-gym/test/crowd.proof.test.ts',

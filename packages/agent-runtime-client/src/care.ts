@@ -1,45 +1,9 @@
+import type { StoreSeal, StoreVerification } from '@ku0/agent-runtime-core'
 import { ApiError } from './errors.ts'
 import type { CallOptions } from './options.ts'
 import type { Transport } from './transport.ts'
 
-/** One thing in a store that is not as it was written, or not what its events say. */
-export interface StoreFault {
-  readonly what: 'file' | 'anchor' | 'journal' | 'event' | 'row' | 'sum'
-  readonly where: string
-  readonly expected: string
-  readonly actual: string
-}
-
-/** A commit up to which a store was verified. Keep it apart from the store. */
-export interface StoreSeal {
-  readonly storeId: string
-  readonly commit: number
-  readonly hash: string
-}
-
-/** The result of a verification. */
-export interface StoreVerification {
-  /** Nothing is wrong. */
-  readonly ok: boolean
-  readonly storeId: string
-  /** How much was looked at. */
-  readonly tasks: number
-  readonly events: number
-  readonly commits: number
-  readonly faults: readonly StoreFault[]
-  /** How many there are in all. */
-  readonly faultCount: number
-  /** The last commit up to which all is as it was written, and when that was, epoch ms. */
-  readonly lastGood: { readonly commit: number; readonly at: number | null }
-  /** The way to mend the store; null where nothing is wrong. */
-  readonly remedy: string | null
-  /** The commit that the anchor names; null where there is no anchor. */
-  readonly anchored: number | null
-  /** The commit of the seal after which it began; null if it read all. */
-  readonly since: number | null
-  /** The seal for the next verification; null if something is wrong. */
-  readonly seal: StoreSeal | null
-}
+export type { StoreFault, StoreSeal, StoreVerification } from '@ku0/agent-runtime-core'
 
 /** The options of {@link Care.verifyStore}. */
 export interface VerifyStoreOptions extends CallOptions {

@@ -506,3 +506,4 @@ export {
 export { type AccessScope, accessScopes } from './access/access-scope.ts'
 export { type AccessTokenRecord, ENDED_TOKEN_MS, MAX_ACCESS_TOKENS } from './access/access-token.ts'
 export type { StoreStats, Totals } from './store/stats.ts'
+export type { StoreFault, StoreSeal, StoreVerification } from './store/verification.ts'

@@ -1,4 +1,4 @@
-import { inspectStore, probeServer } from '@ku0/agent-runtime-persistence'
+import { inspectStore, isPostgresUrl, probeServer } from '@ku0/agent-runtime-persistence'
 import { cliExitCodes } from '../exit-codes.ts'
 import type { Run } from '../call.ts'
 import { placeOfCare } from '../place-of-care.ts'
@@ -14,8 +14,7 @@ export const run: Run = async (call) => {
     return findings.ok ? cliExitCodes.ok : cliExitCodes.damaged
   }
   const { store } = place
-  const isPostgres = /^postgres(?:ql)?:/i.test(store)
-  const report = isPostgres ? await probeServer(store) : await inspectStore(store)
+  const report = isPostgresUrl(store) ? await probeServer(store) : await inspectStore(store)
   call.print.answer(report, () => inspectionLines(report))
   return report.ok ? cliExitCodes.ok : cliExitCodes.damaged
 }

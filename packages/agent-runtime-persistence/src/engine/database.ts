@@ -72,7 +72,7 @@ export interface Database {
   look(mono: number): Reply<boolean>
 
   /** The next look takes in what others wrote that did not concern this process when they did. Returns whether there may be something. */
-  catchesUp(): boolean
+  looksAtMissed(): boolean
 
   /** When the first of these is due: by the wall clock, a lease by its own. */
   nextAt(what: 'task' | 'lease' | 'schedule' | 'budget'): Reply<number | undefined>

@@ -105,7 +105,7 @@ export class Engine {
         return undefined
       case 'interest':
         // What it follows now may have been committed since it was read, and have concerned nobody here.
-        if (this.db.catchesUp()) this.due.tickNow(this.mono())
+        if (this.db.looksAtMissed()) this.due.tickNow(this.mono())
         return this.publisher.follow(message.interest)
       case 'absent':
         this.setAbsent(message.workerIds)

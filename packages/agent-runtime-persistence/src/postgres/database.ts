@@ -293,8 +293,8 @@ export class PostgresDatabase implements Database {
   }
 
   /**
-   * One question, when another process was heard of or was not for a while; none where it said what it has committed. Where the database cannot be reached, the next transaction waits
-   * for it.
+   * One question, when another process was heard of or was not for a while; none where it said what it has committed. Where the database cannot
+   * be reached, the next transaction waits for it.
    */
   async look(mono: number): Promise<boolean> {
     try {
@@ -330,8 +330,8 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  catchesUp(): boolean {
-    return this.presence.catchUp()
+  looksAtMissed(): boolean {
+    return this.presence.wantMissed()
   }
 
   nextAt(what: What): number | undefined {

@@ -97,7 +97,7 @@ export class Presence {
   }
 
   /** What did not concern this process is to be looked at now. Returns whether there may be something. */
-  catchUp(): boolean {
+  wantMissed(): boolean {
     if (this.toldVersion > 0) this.isWanted = true
     return this.isWanted
   }

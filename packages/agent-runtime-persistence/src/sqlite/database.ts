@@ -160,12 +160,12 @@ export class SqliteDatabase implements Database, StoreDatabase {
     }
   }
 
-  /** Also: is the file still the one that was opened, and who has died or come? */
   /** It looks at each commit. */
-  catchesUp(): boolean {
+  looksAtMissed(): boolean {
     return false
   }
 
+  /** Also: is the file still the one that was opened, and who has died or come? */
   look(mono: number): boolean {
     const { processes } = this
     const hasChanged = this.hasForeignCommit

@@ -1,6 +1,7 @@
 import {
   type Inspection,
   inspectStore,
+  isPostgresUrl,
   probeServer,
   type ServerReport,
   verifyStore,
@@ -39,7 +40,7 @@ export function storeCareOf(runtime: Served, given: string | undefined): StoreCa
     },
     inspect: async () => {
       const place = url()
-      const look = /^postgres(?:ql)?:/i.test(place) ? probeServer : inspectStore
+      const look = isPostgresUrl(place) ? probeServer : inspectStore
       // Whoever asks meanwhile gets the same: each look opens connections of its own.
       looking ??= look(place).finally(() => {
         looking = undefined

@@ -71,7 +71,7 @@ const toTheMs = formatsOf({
 const year = formatsOf({ year: 'numeric' })
 
 /** A moment in a time zone, with its year where that is another one there than now. */
-export function moment(at: number, zone: Zone, now = Date.now()): string {
+export function moment(at: number, zone: Zone, now: number): string {
   const isThisYear = year[zone].format(at) === year[zone].format(now)
   return (isThisYear ? thisYear : anyYear)[zone].format(at)
 }

@@ -26,10 +26,11 @@ export function When({ at }: { readonly at: number | undefined }) {
 
 /** A moment; its ms and its time zone as a hint. */
 export function Moment({ at }: { readonly at: number }) {
+  const now = useNow(60_000)
   const zone = useZone()
   return (
     <time dateTime={new Date(at).toISOString()} title={exactly(at, zone)}>
-      {moment(at, zone)}
+      {moment(at, zone, now)}
     </time>
   )
 }

@@ -1,15 +1,4 @@
-/** One thing in a store that is not as it was written, or not what its events say. */
-export interface StoreFault {
-  /**
-   * `file`: pages, indexes or tables. `anchor`: commits are missing. `journal`: a commit. `event`: a task's events. `row`: a row that its
-   * events tell otherwise. `sum`: a counter.
-   */
-  readonly what: 'file' | 'anchor' | 'journal' | 'event' | 'row' | 'sum'
-  /** `task 12, event 3`, `commit 7`, `task 12, lease 30`, `quota model:big`. */
-  readonly where: string
-  readonly expected: string
-  readonly actual: string
-}
+import type { StoreFault } from '@ku0/agent-runtime-core'
 
 /** What was found, a limited number in full. */
 export class Faults {

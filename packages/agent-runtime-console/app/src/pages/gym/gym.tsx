@@ -7,6 +7,7 @@ import { moment } from '../../ui/format.ts'
 import { Page } from '../../ui/page.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { facts } from '../../ui/problem.tsx'
+import { useNow } from '../../ui/now.tsx'
 import { useZone } from '../../ui/zone.ts'
 import { Comparing } from './comparing.tsx'
 import { OneReport } from './one-report.tsx'
@@ -160,6 +161,7 @@ function Choice({
   readonly onPath: (name: string | undefined) => void
   readonly onFiles: (files: readonly File[]) => void
 }) {
+  const now = useNow(60_000)
   const zone = useZone()
   const isListed = path === undefined || listed.some(({ name }) => name === path)
   return (
@@ -175,7 +177,7 @@ function Choice({
           {isListed ? null : <option value={path}>{path}</option>}
           {listed.map(({ name, changedAt }) => (
             <option key={name} value={name}>
-              {name}, {moment(Date.parse(changedAt), zone)}
+              {name}, {moment(Date.parse(changedAt), zone, now)}
             </option>
           ))}
         </select>

@@ -286,7 +286,7 @@ function Counted({
         {found === 1 ? 'task' : 'tasks'}.
         {'filter' in wish ? ' Tasks that are submitted from now on are not among them.' : ''}
       </p>
-      {'filter' in wish ? <FilterInWords filter={wish.filter} kind={kind} /> : null}
+      {'filter' in wish ? <FilterInWords filter={wish.filter} /> : null}
       <p>
         {action === 'cancel'
           ? 'Children are canceled with their parents. Running handlers get the signal to stop. A canceled task can be retried as a new one.'
@@ -297,15 +297,8 @@ function Counted({
 }
 
 /** What the filter asks for, so that nobody acts on more tasks than they look at. */
-function FilterInWords({
-  filter,
-  kind,
-}: {
-  readonly filter: Readonly<Record<string, unknown>>
-  readonly kind: string
-}) {
+function FilterInWords({ filter }: { readonly filter: Readonly<Record<string, unknown>> }) {
   const given = Object.entries(filter).filter(([, value]) => value !== undefined && inWords(value) !== '')
-  if (given.length === 0) return <p>No filter: all {kind} tasks.</p>
   return (
     <dl className="facts" aria-label="The filter">
       {given.map(([name, value]) => (

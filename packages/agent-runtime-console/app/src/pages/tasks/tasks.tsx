@@ -137,11 +137,7 @@ function Unclear({
       {problems.map((it) => (
         <p key={it}>{it}</p>
       ))}
-      <p className="row">
-        <button type="button" onClick={onClear}>
-          Clear the filter
-        </button>
-      </p>
+      <ClearFilter onClear={onClear} />
     </div>
   )
 }
@@ -157,12 +153,18 @@ function Nothing({ filter, onClear }: { readonly filter: TaskFilter; readonly on
     )
   return (
     <Empty title="No task is like this">
-      <p className="row">
-        <button type="button" onClick={onClear}>
-          Clear the filter
-        </button>
-      </p>
+      <ClearFilter onClear={onClear} />
     </Empty>
+  )
+}
+
+function ClearFilter({ onClear }: { readonly onClear: () => void }) {
+  return (
+    <p className="row">
+      <button type="button" onClick={onClear}>
+        Clear the filter
+      </button>
+    </p>
   )
 }
 
