@@ -93,7 +93,7 @@ function Choice({ view: { windowMs, lane, type } }: { readonly view: View }) {
   const search = useSearch({ from: '/' })
   const navigate = useNavigate()
   const workers = useLiveQuery(['workers'], () => api().workers())
-  const types = new Set([
+  const types = new Set<string>([
     ...(workers.data ?? []).flatMap((it) => it.types),
     ...(type === undefined ? [] : [type]),
   ])

@@ -19,7 +19,7 @@ export function Filters({
   }
   const [isOpen, setOpen] = useState(false)
   const workers = useLiveQuery(['workers'], () => api().workers(), { isSlow: true })
-  const types = [...new Set(workers.data?.flatMap((it) => it.types))].toSorted()
+  const types = [...new Set<string>(workers.data?.flatMap((it) => it.types))].toSorted()
   const chosen = words(filter.states ?? '')
   const flip = (state: string) =>
     change('states', taskStates.filter((it) => (it === state) !== chosen.includes(it)).join(','))
