@@ -136,7 +136,7 @@ function runCommand(): Command {
     .option(
       '--store <kind>',
       `${storeKinds.join(', ')}, or the URL of a PostgreSQL server (default: sqlite)`,
-      storeChoice,
+      (given: string) => storeChoice(given),
     )
     .option(
       '--processes <n>',
@@ -188,8 +188,9 @@ function oneOf(given: string, choices: readonly string[]): string {
 
 const isUrl = (store: string) => /^postgres(ql)?:\/\//.test(store)
 
-function storeChoice(given: string): string {
-  if (!isUrl(given)) return oneOf(given, storeKinds)
+/** A kind of store, or the URL of a server of PostgreSQL. */
+export function storeChoice(given: string, kinds: readonly StoreKind[] = storeKinds): string {
+  if (!isUrl(given)) return oneOf(given, kinds)
   const url = URL.parse(given)
   // The gym names a schema for each run.
   if (url === null || url.pathname.length < 2 || url.searchParams.has('schema'))
@@ -199,7 +200,8 @@ function storeChoice(given: string): string {
   return given
 }
 
-function storeOf(store: string, env: NodeJS.ProcessEnv): Pick<RunOptions, 'store' | 'server'> {
+/** Where a store that was given by `storeChoice` is opened. */
+export function storeOf(store: string, env: NodeJS.ProcessEnv): Pick<RunOptions, 'store' | 'server'> {
   if (isUrl(store)) return { store: 'postgres', server: store }
   const server = store === 'postgres' ? env['KU0_TEST_POSTGRES_URL'] : undefined
   return { store: store as StoreKind, server }

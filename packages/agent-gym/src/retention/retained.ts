@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { openStorePlace } from '../place/store-place.ts'
+import type { StorePlace } from '../place/store-place.ts'
 import { verifyStore } from '@ku0/agent-runtime-persistence'
 import { createRuntime, defineTask, type Runtime } from '@ku0/agent-runtime'
 
@@ -12,8 +12,6 @@ export interface Plan {
   /** How many that completed are kept. */
   readonly kept: number
   readonly samples: number
-  /** A file, a PostgreSQL server that is started for it, or the URL of one. */
-  readonly store: string
 }
 
 /** The store at one moment. */
@@ -48,20 +46,18 @@ const anything = {
 /** So many wait at the most, so that what is kept is what the store holds. */
 const ahead = 5_000
 
-/** Runs the tasks of a plan through a store of its own, and removes it. */
+/** Runs the tasks of a plan through a store of its own at a place, and removes it. The signal ends it after a sample. */
 export async function retained(
   plan: Plan,
+  place: StorePlace,
+  signal?: AbortSignal,
   seen: (sample: Sample) => void = () => undefined,
 ): Promise<Retained> {
   const folder = mkdtempSync(join(tmpdir(), 'retained-'))
-  const place = await openStorePlace(
-    plan.store === 'sqlite' ? 'sqlite' : 'postgres',
-    plan.store.startsWith('postgres:') ? plan.store : undefined,
-  )
   const store = place.newStore(folder)
   try {
     const began = process.cpuUsage()
-    const samples = await run(plan, store, seen)
+    const samples = await run(plan, store, seen, signal)
     const { user, system } = process.cpuUsage(began)
     const [sixth, end] = [samples[Math.ceil(samples.length / 6) - 1], samples.at(-1)]
     const { faults, tasks } = await verifyStore(store)
@@ -74,12 +70,16 @@ export async function retained(
     }
   } finally {
     await place.remove(store)
-    await place.close()
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function run(plan: Plan, store: string, seen: (sample: Sample) => void): Promise<readonly Sample[]> {
+async function run(
+  plan: Plan,
+  store: string,
+  seen: (sample: Sample) => void,
+  signal: AbortSignal | undefined,
+): Promise<readonly Sample[]> {
   const day = 24 * 60 * 60 * 1_000
   const done = new Count()
   const nothing = defineTask({ type: 'nothing', input: anything }, () => {
@@ -104,6 +104,7 @@ async function run(plan: Plan, store: string, seen: (sample: Sample) => void): P
   try {
     let submitted = 0
     for (let sample = 1; sample <= plan.samples; sample += 1) {
+      signal?.throwIfAborted()
       const until = Math.round((plan.tasks * sample) / plan.samples)
       while (submitted < until) {
         const size = Math.min(1_000, until - submitted)

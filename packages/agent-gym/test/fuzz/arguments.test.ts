@@ -19,6 +19,7 @@ import { racesCommand } from '../../src/cli/races-command.ts'
 import { Interrupted } from '../../src/cli/run-command.ts'
 import { readRunOptions, HelpShown } from '../../src/cli/run-options.ts'
 import { simCommand } from '../../src/cli/sim-command.ts'
+import { retentionCommand } from '../../src/cli/retention-command.ts'
 import { streamCommand } from '../../src/cli/stream-command.ts'
 import { soakCommand } from '../../src/cli/soak-command.ts'
 import { readReport } from '../../src/report/read-report.ts'
@@ -63,6 +64,8 @@ const flags = [
   '--plant',
   '--minutes',
   '--tasks',
+  '--kept',
+  '--samples',
   '--cancels',
   '--stops',
   '--histories',
@@ -120,6 +123,7 @@ describe('the gym says what is wrong with any arguments (docs/reliability.md 3.7
     'gym:kills': (args: readonly string[]) => killsCommand(args, console, stop),
     sim: (args: readonly string[]) => simCommand(args, console, stop),
     'gym:soak': (args: readonly string[]) => soakCommand(args, console, stop),
+    'gym:retention': (args: readonly string[]) => retentionCommand(args, {}, console, stop),
     'gym:races': (args: readonly string[]) => racesCommand(args, console, stop),
     'gym:promises': (args: readonly string[]) => promisesCommand(args, console, stop),
     'gym:telemetry-cost': cost(telemetryCost),
@@ -152,6 +156,7 @@ describe('the gym says what is wrong with any arguments (docs/reliability.md 3.7
     'gym:races',
     'gym:promises',
     'gym:soak',
+    'gym:retention',
     'gym:telemetry-cost',
     'gym:step-cost',
     'gym:share-cost',
