@@ -46,8 +46,8 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           expect: { poll: { timeout: 120_000 } },
-          // Two more than there are cores: these wait for processes and disks half of their time.
-          maxWorkers: Math.max(2, availableParallelism()) + 2,
+          // Four more than there are cores: these wait for processes, servers and disks more than half of their time.
+          maxWorkers: Math.max(2, availableParallelism()) + 4,
           sequence: { groupOrder: 1 },
         },
       },

@@ -41,6 +41,13 @@ const tools: readonly Left[] = [
 /** Two kinds at once. A landing proves each by itself. */
 const pairs: readonly Left[] = [
   {
+    file: `${persistence}/postgres/rolling-upgrade.proof.test.ts`,
+    meanwhile: [
+      `${persistence}/care/rolling-upgrade.proof.test.ts`,
+      `${persistence}/postgres/opening.proof.test.ts`,
+    ],
+  },
+  {
     file: 'packages/agent-runtime-server/test/remote/conformance-postgres.proof.test.ts',
     meanwhile: [
       'packages/agent-runtime-server/test/remote/conformance.proof.test.ts',
@@ -50,6 +57,22 @@ const pairs: readonly Left[] = [
 ]
 
 const runtime = 'packages/agent-runtime/test'
+
+/** Every edit and every moment. The quick tests of the same rules take some of them. */
+const sweeps: readonly Left[] = [
+  {
+    file: `${persistence}/care/verify-edits.proof.test.ts`,
+    meanwhile: [`${persistence}/care/verify-edits.test.ts`, `${persistence}/care/verify-rules.proof.test.ts`],
+  },
+  {
+    file: 'packages/agent-gym/test/races.proof.test.ts',
+    meanwhile: [
+      `${runtime}/execution/cancellation.proof.test.ts`,
+      `${runtime}/durable/lost-leases.proof.test.ts`,
+      `${persistence}/processes/two-stores.proof.test.ts`,
+    ],
+  },
+]
 
 /** Very many: crowds, storms and large stores. A landing proves the same with few. */
 const crowds: readonly Left[] = [
@@ -96,5 +119,5 @@ const crowds: readonly Left[] = [
   },
 ]
 
-/** All that a landing leaves to the night, for one of four reasons. `pnpm test:proof` runs all of it. */
-export const leftToTheNight: readonly Left[] = [...values, ...tools, ...pairs, ...crowds]
+/** All that a landing leaves to the night, for one of five reasons. `pnpm test:proof` runs all of it. */
+export const leftToTheNight: readonly Left[] = [...values, ...tools, ...pairs, ...sweeps, ...crowds]

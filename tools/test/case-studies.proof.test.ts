@@ -8,27 +8,27 @@ import { openRuns as contractReview } from '../../examples/13-contract-review/sr
 import { openRuns as securityAudit } from '../../examples/14-security-audit/src/runs.ts'
 
 /**
- * The case studies of the scheduler paper, with borders between stages that each of them has. A landing kills each at the first ones, so that there is one of each kind
- * among them, and each night at all.
+ * The case studies of the scheduler paper, with borders between stages that each of them has. A landing kills each at the first ones: where a stage
+ * works, asks a person, asks again, and is answered. Each night kills them at all.
  */
 const studies = [
   {
     name: '12-web-testing',
     openRuns: webTesting,
     has: ['recon works', 'load started', 'behavior works', 'observer completed', 'synthesis completed'],
-    first: 2,
+    first: 1,
   },
   {
     name: '13-contract-review',
     openRuns: contractReview,
     has: ['scoring asked again', 'recommendation answered again', 'review answered', 'extraction completed'],
-    first: 2,
+    first: 1,
   },
   {
     name: '14-security-audit',
     openRuns: securityAudit,
     has: ['web asked', 'web answered', 'network completed', 'scanners started', 'report completed'],
-    first: 3,
+    first: 2,
   },
 ] as const
 

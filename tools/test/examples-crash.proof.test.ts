@@ -9,7 +9,7 @@ const examples = globSync('examples/*', { cwd: workspace })
   .filter((folder) => typesIn(folder).length > 0)
   .toSorted()
 
-/** With up to a hundred commits each: a landing crashes these after every sixth one, each night after all. */
+/** With up to a hundred commits each: a landing crashes these after every twelfth one, each night after all. */
 const long = new Set(['09-streaming-chat', '12-web-testing', '13-contract-review', '14-security-audit'])
 
 /** What an example's `test/sweep.ts` exports: all of its tasks, and the sweep that crashes them, after every commit or every nth. */
@@ -44,7 +44,7 @@ describe('every example ends the same after a crash at every commit', () => {
     const { tasks, sweep } = (await import(file)) as Sweep
     const types = tasks.map(({ type }) => type).toSorted()
     expect(types).toEqual(typesIn(folder))
-    const every = long.has(basename(folder)) ? draws(6, 6, 1) : 1
+    const every = long.has(basename(folder)) ? draws(12, 12, 1) : 1
     const { commits, crashedAfter } = await sweep(every)
     expect(commits).toBeGreaterThan(1)
     const all = Array.from({ length: commits }, (_, index) => index + 1)

@@ -27,7 +27,7 @@ describe('a process that is killed again and again', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
   test('loses nothing that it acknowledged, and repeats no recorded step', async () => {
-    const kills = draws(8, 8, 15)
+    const kills = draws(5, 5, 15)
     const plan = { seed: 3, store: 0, kills, submissions: 200, compileCache: cache.folder }
     const { faults, ...counts } = await killStore(plan, new AbortController().signal)
     expect(faults).toEqual([])

@@ -2,12 +2,12 @@
 //
 //   node packages/agent-runtime-console/app/build.ts
 //
-// Installs what it needs into this folder's node_modules when that is missing or the lockfile has changed. A run of several programs that need the pages
-// builds them first, and sets CONSOLE_IS_BUILT for the others.
+// Installs first what it needs (install.ts). A run of several programs that need the pages builds them first, and sets CONSOLE_IS_BUILT for the others.
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import './install.ts'
 
 /** What the assets may weigh together as they travel, and what the first page brings of them. */
 const MAX_GZIPPED_BYTES = { all: 200_000, first: 170_000 }
@@ -15,9 +15,13 @@ const MAX_GZIPPED_BYTES = { all: 200_000, first: 170_000 }
 const here = import.meta.dirname
 const assets = resolve(here, '../assets')
 
-if (!isInstalled()) install()
 if (process.env['CONSOLE_IS_BUILT'] === undefined || !existsSync(join(assets, 'index.html')))
-  run(process.execPath, ['node_modules/vite/bin/vite.js', 'build', '--logLevel', 'error'])
+  // A test runner says that this is a test, and the pages would be those for development.
+  execFileSync(process.execPath, ['node_modules/vite/bin/vite.js', 'build', '--logLevel', 'error'], {
+    cwd: here,
+    stdio: 'inherit',
+    env: { ...process.env, NODE_ENV: 'production' },
+  })
 
 const weight = { all: 0, first: 0 }
 const page = readFileSync(join(assets, 'index.html'), 'utf8')
@@ -34,26 +38,6 @@ for (const part of ['all', 'first'] as const)
     throw new Error(
       `the assets (${part}) weigh ${weight[part]} bytes gzipped, more than ${MAX_GZIPPED_BYTES[part]}: find out what came in`,
     )
-
-function isInstalled(): boolean {
-  const installed = join(here, 'node_modules/.pnpm/lock.yaml')
-  const wanted = readFileSync(join(here, 'pnpm-lock.yaml'), 'utf8')
-  return existsSync(installed) && readFileSync(installed, 'utf8') === wanted
-}
-
-/** By the pnpm that runs this, if one does: npx takes two seconds to find it. */
-function install(): void {
-  const { npm_config_user_agent: agent, npm_execpath: pnpm } = process.env
-  const args = ['install', '--frozen-lockfile']
-  if (agent?.startsWith('pnpm/12.21.0 ') === true && pnpm?.endsWith('/pnpm') === true) run(pnpm, args)
-  else run('npx', ['-y', 'pnpm@12.21.0', ...args])
-}
-
-function run(command: string, args: readonly string[]): void {
-  // A test runner says that this is a test, and the pages would be those for development.
-  const env = { ...process.env, NODE_ENV: 'production' }
-  execFileSync(command, args, { cwd: here, stdio: 'inherit', env })
-}
 
 function kB(bytes: number): string {
   return `${(bytes / 1_000).toFixed(1)} kB`

@@ -50,7 +50,7 @@ describe('a simulated life', () => {
 
   test('keeps every rule, and enough happens in it', { timeout }, async () => {
     // `pnpm sim` plays others before each landing, as many as show that enough happens.
-    const lives = draws(10, 10, leastSeeds)
+    const lives = draws(4, 4, leastSeeds)
     const { seeds, broken, counts, modes } = await runSeeds({ first: 10_001, last: 10_000 + lives }, 2)
     expect(
       broken.flatMap(({ seed, violations }) => violations.map(({ rule, text }) => [seed, rule, text])),

@@ -52,7 +52,7 @@ test('A18 a process that is killed before any statement of a flush leaves all of
   expect(await whole.child.end()).toBe(0)
   expect(statements).toBeGreaterThan(15)
 
-  const nth = draws(3, 3, 1)
+  const nth = draws(6, 6, 1)
   const places = Array.from({ length: statements + 2 }, (_, n) => n + 1)
   // The last of them is behind the commit.
   const kills = everyNth(places, nth, places.length - 1).values()

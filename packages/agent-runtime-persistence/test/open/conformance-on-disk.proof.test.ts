@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { storeSuite } from '@ku0/agent-runtime-conformance'
 import { expect, onTestFinished } from 'vitest'
 import { openStore } from '../../src/index.ts'
-import { everyFifth } from '../helpers/every-fifth.ts'
+import { everyTenth } from '../helpers/every-tenth.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 import { assertClosedStore } from '../helpers/closed-store.ts'
 
@@ -14,6 +14,6 @@ storeSuite(
     onTestFinished(() => assertClosedStore(path, opening.config))
     return openStore(`sqlite:${path}`, { ...opening, durability: 'normal' })
   },
-  { ...everyFifth(0), expect },
+  { ...everyTenth(0), expect },
   { digest: nodeDigest },
 )

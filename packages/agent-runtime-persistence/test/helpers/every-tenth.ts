@@ -4,10 +4,10 @@ import { draws } from '../../../../tools/draws.ts'
 
 /**
  * `describe` and `test` for a suite of the store that is long on its database. The quick tests prove each rule in memory. Among the long tests a
- * landing registers every fifth test, at least one of each section, and each night all of them; `from` says which fifth.
+ * landing registers every tenth test, at least one of each section, and each night all of them; `from` says which tenth.
  */
-export function everyFifth(from: number): Pick<TestTools, 'describe' | 'test'> {
-  const step = draws(1, 5, 1)
+export function everyTenth(from: number): Pick<TestTools, 'describe' | 'test'> {
+  const step = draws(1, 10, 1)
   let count = 0
   const [begin, register]: [TestTools['describe'], TestTools['test']] = [describe, test]
   /** The tests of the section that is being registered, and whether it has one. */
