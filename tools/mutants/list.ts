@@ -26,6 +26,12 @@ const model = (name: string) => ['packages/agent-runtime-persistence/test/model/
 /** By the invariant or rule that each breaks. Source: `docs/reliability.md`. */
 export const mutants: readonly Mutant[] = [
   {
+    name: 'retention on PostgreSQL leaves its dead rows to the server',
+    file: `${persistence}postgres/vacuum.ts`,
+    edits: [['    this.deleted += tasks\n', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/vacuum.proof.test.ts', '6.6 the tables'],
+  },
+  {
     name: 'a name is given to another token while the first is accepted',
     file: `${core}access/access-token.ts`,
     edits: [['  return revokedAt !== null || (', '  return now > 0 || revokedAt !== null || (']],

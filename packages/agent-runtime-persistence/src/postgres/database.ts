@@ -61,6 +61,7 @@ import { newsText } from './news-text.ts'
 import { changesUntold, touchedTasks, touchedText } from './touched.ts'
 import { Turn } from './turn.ts'
 import { UnderWay } from './under-way.ts'
+import { Vacuum } from './vacuum.ts'
 import { statement } from './write.ts'
 
 export interface PostgresOptions {
@@ -114,6 +115,7 @@ export class PostgresDatabase implements Database {
   private readonly questions: Questions
   private readonly link: CommitSession
   private readonly underWay: UnderWay
+  private readonly vacuum: Vacuum
   /** What this transaction writes: it is sent with the commit. */
   private writes: Statement[] = []
   /**
@@ -187,6 +189,7 @@ export class PostgresDatabase implements Database {
     const { clock: processClock, timers } = environment
     this.turn = new Turn({ ...connections.place, clock: processClock, timers, isVirtual })
     this.connections = connections
+    this.vacuum = new Vacuum(connections)
     this.environment = environment
     this.clock = clock
     this.link = new CommitSession(connections, opened.session, () => {
@@ -578,6 +581,7 @@ export class PostgresDatabase implements Database {
   apply(changes: WorkingSet, isTold: boolean): void {
     const { events, now } = changes
     const written = statementsOf(changes, this.head.number + 1)
+    this.vacuum.deletes(changes.pruned.length)
     let { number, hash } = this.head
     if (events.length > 0 || isTold) {
       number += 1
@@ -708,6 +712,7 @@ export class PostgresDatabase implements Database {
 
   afterCommit(): void {
     this.presence.forgetGone()
+    this.vacuum.afterCommit()
   }
 
   async eventsAfter(commit: number, until: number): Promise<readonly StoredEvent[]> {
@@ -744,6 +749,7 @@ export class PostgresDatabase implements Database {
   async close(failed: boolean): Promise<void> {
     if (this.link.isClosed) return
     this.link.isClosed = true
+    this.vacuum.close()
     this.turn.end(this.session)
     if (!failed && !this.link.isLost)
       try {
@@ -762,6 +768,7 @@ export class PostgresDatabase implements Database {
   /** Closes its connections without a word, as the death of its process would. */
   die(): void {
     this.link.isClosed = true
+    this.vacuum.close()
     this.turn.forget()
     this.session.drop()
     void this.reader.close()

@@ -1,7 +1,7 @@
 import { additive, breaking, type Migration } from '../migration.ts'
 
 /** The tables that grow with the tasks, and of which rows are changed or deleted with every one. */
-const oftenChanged = [
+export const oftenChanged = [
   'task',
   'lease',
   'event',
