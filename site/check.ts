@@ -3,7 +3,7 @@
 //
 //   node site/check.ts [--some] [FOLDER FOR PICTURES]
 //
-// --some: every third page, beside those of which pictures are taken.
+// --some: every sixth page, beside those of which pictures are taken.
 import { createServer } from 'node:http'
 import { globSync, readFileSync, statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -58,7 +58,7 @@ try {
     .filter((file) => file !== '404.html' && (!file.startsWith('api/') || file === 'api/index.html'))
     .map((file) => `/${file.replace(/(^|\/)index\.html$/, '$1').replace(/\.html$/, '')}`)
     .toSorted()
-    .filter((path, index) => !some || index % 3 === 0 || shown.has(path))
+    .filter((path, index) => !some || index % 6 === 0 || shown.has(path))
   const context = await browser.newContext()
   const page = await context.newPage()
   let at = ''

@@ -1,9 +1,9 @@
 // Checks what users will install: packs each public package, lints the tarballs, installs them into an empty project with npm, compiles a program that imports every entry point, and
 // runs programs with them on each version of Node that is promised. What is recorded, hashed and ordered there has to be as it is from the sources. Bun and Deno have to be refused.
 //
-//   pnpm check:packages [--packed FOLDER]
+//   pnpm check:packages [--packed FOLDER] [--some]
 //
-// --packed: the tarballs are in that folder, where `pnpm release --pack` has written them.
+// --packed: the tarballs are in that folder, where `pnpm release --pack` has written them. --some: of the older versions of Node the oldest alone.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -23,11 +23,11 @@ import { publicPackages } from './publish/packages.ts'
 const workspace = resolve(import.meta.dirname, '..')
 const { values: flags } = parseArgs({
   args: process.argv.slice(2).filter((arg) => arg !== '--'),
-  options: { packed: { type: 'string' } },
+  options: { packed: { type: 'string' }, some: { type: 'boolean', default: false } },
 })
 const isLinux = process.platform === 'linux' && process.arch === 'x64'
 /** The oldest of each line in `engines`; npm has them as packages for this platform. */
-const oldestNodes = isLinux ? ['22.18.0', '24.0.0', '26.0.0'] : []
+const oldestNodes = isLinux ? ['22.18.0', ...(flags.some ? [] : ['24.0.0', '26.0.0'])] : []
 /** Node's types as of the oldest version that is promised. */
 const oldestTypes = '@types/node@22.18.0'
 /** The lower end of the peer dependency. */

@@ -7,6 +7,7 @@ export interface Left {
 }
 
 const persistence = 'packages/agent-runtime-persistence/test'
+const runtime = 'packages/agent-runtime/test'
 
 /** More of the values that nobody expects. The quick tests of the same names draw some of them. */
 const values: readonly Left[] = [
@@ -41,6 +42,34 @@ const tools: readonly Left[] = [
 /** Two kinds at once. A landing proves each by itself. */
 const pairs: readonly Left[] = [
   {
+    file: `${persistence}/open/conformance-on-disk.proof.test.ts`,
+    meanwhile: [
+      ...['admission', 'handlers', 'leases', 'limits', 'order', 'records', 'values', 'workers'].map(
+        (part) => `${persistence}/conformance/${part}.test.ts`,
+      ),
+      `${persistence}/model/model.proof.test.ts`,
+    ],
+  },
+  {
+    file: `${persistence}/postgres/settings.proof.test.ts`,
+    meanwhile: [
+      `${persistence}/processes/settings.test.ts`,
+      `${persistence}/postgres/processes.proof.test.ts`,
+    ],
+  },
+  {
+    file: 'packages/agent-runtime-cli/test/killed-workers.proof.test.ts',
+    meanwhile: [
+      'packages/agent-runtime-server/test/remote/cuts.proof.test.ts',
+      `${persistence}/processes/processes.proof.test.ts`,
+      'tools/test/examples.proof.test.ts',
+    ],
+  },
+  {
+    file: 'packages/eslint-plugin-agent-runtime/test/real-linters.proof.test.ts',
+    meanwhile: ['packages/eslint-plugin-agent-runtime/test/rules.test.ts'],
+  },
+  {
     file: `${persistence}/postgres/rolling-upgrade.proof.test.ts`,
     meanwhile: [
       `${persistence}/care/rolling-upgrade.proof.test.ts`,
@@ -56,10 +85,38 @@ const pairs: readonly Left[] = [
   },
 ]
 
-const runtime = 'packages/agent-runtime/test'
-
-/** Every edit and every moment. The quick tests of the same rules take some of them. */
+/** Every edit, every moment and every crash. The quick tests of the same names take some of them, and so do other long tests. */
 const sweeps: readonly Left[] = [
+  ...[
+    `${persistence}/care/verify`,
+    `${persistence}/limits/shares-fairness`,
+    `${persistence}/limits/shares`,
+    `${persistence}/processes/own-handles`,
+    `${persistence}/processes/two-clocks`,
+    `${runtime}/durable/asleep`,
+    `${runtime}/graph/graph`,
+    `${runtime}/hostile-names`,
+    `${runtime}/replay/edited`,
+    `${runtime}/supervision/supervision`,
+  ].map((name) => ({ file: `${name}.proof.test.ts`, meanwhile: [`${name}.test.ts`] })),
+  {
+    file: `${persistence}/processes/faketime.proof.test.ts`,
+    meanwhile: [`${persistence}/processes/two-clocks.test.ts`],
+  },
+  {
+    file: `${persistence}/crash/crash-at-every-commit.proof.test.ts`,
+    meanwhile: [
+      `${persistence}/crash/flush-of-every-kind.proof.test.ts`,
+      `${persistence}/crash/killed-at-a-place.proof.test.ts`,
+    ],
+  },
+  {
+    file: `${persistence}/crash/crash-at-every-write.proof.test.ts`,
+    meanwhile: [
+      `${persistence}/crash/flush-of-every-kind.proof.test.ts`,
+      `${persistence}/crash/killed-in-a-flush.proof.test.ts`,
+    ],
+  },
   {
     file: `${persistence}/care/verify-edits.proof.test.ts`,
     meanwhile: [`${persistence}/care/verify-edits.test.ts`, `${persistence}/care/verify-rules.proof.test.ts`],
@@ -74,8 +131,16 @@ const sweeps: readonly Left[] = [
   },
 ]
 
-/** Very many: crowds, storms and large stores. A landing proves the same with few. */
+/** Very many: kills, crowds, storms and large stores. A landing proves the same with few. */
 const crowds: readonly Left[] = [
+  {
+    file: 'packages/agent-gym/test/kills.proof.test.ts',
+    meanwhile: [
+      `${persistence}/crash/killed-at-a-place.proof.test.ts`,
+      `${persistence}/processes/processes.proof.test.ts`,
+      `${runtime}/durable/crash.proof.test.ts`,
+    ],
+  },
   {
     file: 'packages/agent-gym/test/crowd.proof.test.ts',
     meanwhile: [
