@@ -46,8 +46,6 @@ export class ConfigError extends RuntimeError {
     this.prototype.name = 'ConfigError'
   }
 
-  readonly problems: readonly ConfigProblem[]
-
   constructor(problems: readonly ConfigProblem[]) {
     const lines = problems.map(
       ({ path, allowed, ...it }) =>
@@ -56,7 +54,12 @@ export class ConfigError extends RuntimeError {
     super('invalid_config', `invalid configuration\n  ${firstLines(lines).join('\n  ')}`, {
       details: { problems },
     })
-    this.problems = problems
+    // The message names them. Whoever prints the error would read each one twice.
+    Object.defineProperty(this, 'details', { enumerable: false })
+  }
+
+  get problems(): readonly ConfigProblem[] {
+    return this.details['problems'] as readonly ConfigProblem[]
   }
 }
 

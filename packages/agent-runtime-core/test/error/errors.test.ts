@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { errorCodes, isErrorCode } from '../../src/error/codes.ts'
 import {
@@ -182,6 +183,11 @@ describe('an error of the runtime', () => {
     expect(error.problems).toBe(problems)
     const many = Array.from({ length: 22 }, (_, at) => ({ path: `p${at}`, allowed: 'x' }))
     expect(new ConfigError(many).message.split('\n').slice(20)).toEqual(['  p19: x', '  and 2 more'])
+  })
+
+  test('a configuration that is refused is printed once, with each problem', () => {
+    const error = new ConfigError([{ path: 'quota', allowed: 'a whole number' }])
+    expect(inspect(error).split('a whole number')).toHaveLength(2)
   })
 
   test('shows a huge or hostile setting in one short line', () => {
