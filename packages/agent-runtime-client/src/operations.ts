@@ -323,7 +323,12 @@ export interface Operations extends Agents, Care, Many, Pipelines {
   series(filter?: SeriesFilter): Promise<Series>
   /** A page of the failed tasks, newest first. */
   deadLetters(
-    page?: Page & { readonly kind?: string | undefined; readonly type?: string | undefined },
+    page?: Page & {
+      readonly kind?: string | undefined
+      readonly type?: string | undefined
+      /** Whether they come with their inputs, which may be large. True by default. */
+      readonly values?: boolean | undefined
+    },
   ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: string }>
 }
 

@@ -29,7 +29,7 @@ export interface TaskDetails {
   /** Live and ended; each has the attempt that it ran. */
   readonly leases: readonly ExecutionLease[]
   readonly steps: readonly StoredStep[]
-  /** The newest, up to 100. */
+  /** The newest, up to 100, without their inputs and outputs: `list({ parent })` has all, with both. */
   readonly children: readonly TaskStatus[]
 }
 

@@ -27,7 +27,7 @@ const more = [
   ['/tasks?types=charge-card&states=failed', 'charge-card'],
   ['/tasks?label=team%3Ddocs', 'greet'],
   ['/tasks?client=client-3', 'greet'],
-  ['/tasks?text=nobody-has-this', 'No task'],
+  ['/tasks?text=nobody-has-this', /No task|Nothing was found/],
 ] as const
 
 const { values } = parseArgs({

@@ -9,6 +9,6 @@ export { backupStore, importStore, inspectStore, probeServer, verifyStore } from
 export type { ServerCheck, ServerReport } from './postgres/probe.ts'
 export type { Backup, BackupOptions } from './care/backup-store.ts'
 export type { Imported, ImportOptions } from './care/import-store.ts'
-export type { Inspection, Problem, StoreFile, StoreProcess } from './care/inspect-store.ts'
+export type { InspectOptions, Inspection, Problem, StoreFile, StoreProcess } from './care/inspect-store.ts'
 export type { Seal, Verification, VerifyOptions, VerifyProgress } from './care/verify/verification.ts'
 export type { StoreFault } from '@ku0/agent-runtime-core'

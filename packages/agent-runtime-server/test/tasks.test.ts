@@ -172,6 +172,29 @@ test('tasks are listed by states, labels, client and text, page by page, and cou
   expect(all.json.count).toBe(await runtime.count())
 })
 
+test('pages of any size have each task of a text once, also where most tasks lack it', async () => {
+  const tasks = Array.from({ length: 40 }, (_, at) => ({
+    task: 'wait',
+    input: at,
+    options: { taskId: `${at % 7 === 0 ? 'needle' : 'straw'}-${at}`, labels: { pile: 'hay' } },
+  }))
+  await runtime.submitMany(tasks)
+  const wanted = ['needle-35', 'needle-28', 'needle-21', 'needle-14', 'needle-7', 'needle-0']
+  for (const limit of [1, 2, 3, 5, 6, 7, 50]) {
+    const found: string[] = []
+    let cursor: string | undefined = ''
+    while (cursor !== undefined) {
+      const after = cursor === '' ? '' : `&cursor=${cursor}`
+      const { json } = await call('GET', `/api/v1/tasks?text=NEEDLE&label=pile%3Dhay&limit=${limit}${after}`)
+      expect(json.tasks.length).toBeLessThanOrEqual(limit)
+      found.push(...json.tasks.map(({ taskId }: { taskId: string }) => taskId))
+      ;({ cursor } = json)
+    }
+    expect([limit, found]).toEqual([limit, wanted])
+  }
+  await runtime.cancelMany({ labels: { pile: 'hay' } })
+})
+
 test('tasks are listed without their inputs and outputs on demand', async () => {
   await runtime.result(await runtime.submit('add', { a: 1, b: 2 }, { taskId: 'light' }))
   const listed = async (more: string) => {
@@ -182,6 +205,29 @@ test('tasks are listed without their inputs and outputs on demand', async () => 
   expect([input, output]).toEqual([{ a: 1, b: 2 }, 3])
   expect(await listed('&values=false')).toEqual(rest)
   expect(await listed('&values=true')).toEqual({ input, output, ...rest })
+})
+
+test('a task is shown with its children, which come without their inputs and outputs', async () => {
+  await runtime.submit('watch-over', 'all of them', { taskId: 'parent' })
+  for await (const { type } of runtime.events('parent')) if (type === 'task.waiting') break
+  const { taskId } = await runtime.supervisors.start('parent', 'sum', 'add', { a: 1, b: 2 })
+  await runtime.result(taskId)
+  const { task, children } = (await call('GET', '/api/v1/tasks/parent')).json
+  expect(task.input).toBe('all of them')
+  const [listed] = (await call('GET', '/api/v1/tasks?parent=parent&types=add')).json.tasks
+  const { input, output, ...rest } = listed
+  expect([input, output]).toEqual([{ a: 1, b: 2 }, 3])
+  expect(children[0]).toEqual(rest)
+  await runtime.cancel('parent')
+})
+
+test('failed tasks are listed without their inputs on demand', async () => {
+  await runtime.submit('fail', 'a large text', { taskId: 'heavy' })
+  await runtime.result('heavy').catch(() => {})
+  const listed = async (more: string) => (await call('GET', `/api/v1/dead-letters?limit=1${more}`)).json.tasks
+  const [{ input, ...rest }] = await listed('')
+  expect(input).toBe('a large text')
+  expect(await listed('&values=false')).toEqual([rest])
 })
 
 test('values that are redacted are in no answer', async () => {

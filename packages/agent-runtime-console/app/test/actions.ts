@@ -540,6 +540,7 @@ export function testActions(
     await press('Cancel all of these…')
     await page.getByRole('dialog').getByText('30', { exact: true }).waitFor()
     await page.getByRole('dialog').getByText('batch=bulk').waitFor()
+    expect(await lookAt(page)).toEqual([])
     await inDialog('Cancel 30 tasks')
     await page.getByText('30 of 30 looked at, 30 canceled. Done.').waitFor()
     const { tasks } = await scene.runtime.list({ states: ['canceled'], types: ['greet'] })

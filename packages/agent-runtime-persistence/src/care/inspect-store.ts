@@ -26,6 +26,12 @@ import { schemaVersion } from '../sqlite/schema.ts'
 import { Statements } from '../sqlite/statements.ts'
 import { systemEnvironment, systemIdentity } from '../system.ts'
 
+/** Options of `inspectStore`. */
+export interface InspectOptions {
+  /** Whether it works in a thread of its own; false by default. A process that answers others does not stand still meanwhile. */
+  readonly thread?: boolean
+}
+
 /** How a store and its surroundings are. */
 export interface Inspection {
   /** No problem is an error. */

@@ -1,6 +1,7 @@
+import { assertOptions, flagRule } from '@ku0/agent-runtime-core'
 import type { Backup, BackupOptions } from './backup-store.ts'
 import type { Imported, ImportOptions } from './import-store.ts'
-import type { Inspection } from './inspect-store.ts'
+import type { InspectOptions, Inspection } from './inspect-store.ts'
 import type { ServerReport } from '../postgres/probe.ts'
 import type { Verification, VerifyOptions } from './verify/verification.ts'
 
@@ -16,7 +17,7 @@ import type { Verification, VerifyOptions } from './verify/verification.ts'
  */
 export async function verifyStore(url: string, options: VerifyOptions = {}): Promise<Verification> {
   if (options.thread === true) {
-    const { verifyInThread } = await import('../line/verify-line.ts')
+    const { verifyInThread } = await import('../line/care-line.ts')
     return verifyInThread(url, options)
   }
   const { verify } = await import('./verify-store.ts')
@@ -49,7 +50,12 @@ export async function importStore(file: string, url: string, options: ImportOpti
  * the store, and may be used while it is in use; it tries the settings in a scratch database. Rejects as `verifyStore` does. Source:
  * `docs/operating.md`, Doctor.
  */
-export async function inspectStore(url: string): Promise<Inspection> {
+export async function inspectStore(url: string, options: InspectOptions = {}): Promise<Inspection> {
+  assertOptions('inspectStore', options, { thread: flagRule })
+  if (options.thread === true) {
+    const { inspectInThread } = await import('../line/care-line.ts')
+    return inspectInThread(url)
+  }
   const { inspect } = await import('./inspect-store.ts')
   return inspect(url)
 }

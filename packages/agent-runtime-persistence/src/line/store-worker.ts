@@ -7,6 +7,7 @@ import { isPostgresUrl } from '../postgres/url.ts'
 import { messagesIn } from './outbox.ts'
 import { watchStalls } from './stall-watch.ts'
 import {
+  type CareStart,
   endMessage,
   heardWord,
   hintWord,
@@ -17,7 +18,6 @@ import {
   wakeWord,
   type FromThread,
   type ThreadStart,
-  type VerifyStart,
 } from './thread-messages.ts'
 import { HintPace } from './hint-pace.ts'
 
@@ -88,10 +88,10 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   port.close()
 }
 
-async function run(port: MessagePort, start: ThreadStart | VerifyStart): Promise<void> {
-  if ('verifies' in start) {
-    const { runVerification } = await import('./verify-thread.ts')
-    await runVerification(port, start)
+async function run(port: MessagePort, start: ThreadStart | CareStart): Promise<void> {
+  if (!('path' in start)) {
+    const { runCare } = await import('./care-thread.ts')
+    await runCare(port, start)
     return
   }
   if (!isPostgresUrl(start.path)) {
@@ -102,4 +102,4 @@ async function run(port: MessagePort, start: ThreadStart | VerifyStart): Promise
   await runPostgresStore(port, start)
 }
 
-if (parentPort !== null) void run(parentPort, workerData as ThreadStart | VerifyStart)
+if (parentPort !== null) void run(parentPort, workerData as ThreadStart | CareStart)

@@ -8,7 +8,7 @@ import {
   type StoreErrorCode,
   type StoreInfo,
 } from '@ku0/agent-runtime-core'
-import type { Verification, VerifyOptions, VerifyProgress } from '../care/verify/verification.ts'
+import type { VerifyOptions, VerifyProgress } from '../care/verify/verification.ts'
 import type { Answer, Turn } from '../engine/turn.ts'
 import type { Durability } from '../durability.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
@@ -33,19 +33,21 @@ export interface ThreadStart extends Stance {
   readonly signal: SharedArrayBuffer
 }
 
-/** What the same thread is started with to verify a store, and do nothing else. */
-export interface VerifyStart {
-  /** The URL of the store. */
-  readonly verifies: string
-  /** The folder for the copy of a store on PostgreSQL. Whoever starts the thread removes it. */
-  readonly folder?: string
-  readonly options: Omit<VerifyOptions, 'signal' | 'onProgress'>
-}
+/** What the same thread is started with to look after a store, and do nothing else. */
+export type CareStart =
+  | {
+      /** The URL of the store. */
+      readonly verifies: string
+      /** The folder for the copy of a store on PostgreSQL. Whoever starts the thread removes it. */
+      readonly folder?: string
+      readonly options: Omit<VerifyOptions, 'signal' | 'onProgress'>
+    }
+  | { readonly inspects: string }
 
 /** What it says then. The message that it may get ends it early. */
-export type FromVerification =
+export type FromCare<Report> =
   | { readonly kind: 'progress'; readonly progress: VerifyProgress }
-  | { readonly kind: 'done'; readonly report: Verification }
+  | { readonly kind: 'done'; readonly report: Report }
   | { readonly kind: 'refused'; readonly error: ErrorRecord }
 
 export const wakeWord = 0

@@ -46,6 +46,8 @@ export async function fillFromFile(file: Db, url: string, options: CopyOptions):
     for (const table of tables.toReversed()) await session.run(`DELETE FROM ${table}`)
     let rows = 0
     for (const table of tables) rows = await fill(session, file, table, rows, options)
+    // Until the server looks by itself, a minute later, it would plan every query as for empty tables.
+    for (const table of tables) await session.run(`ANALYZE ${table}`)
     const { number, hash } = lastCommit(file)
     await session.query(
       'UPDATE head SET version = version + 1, number = $1::bigint, hash = $2::bytea, writer = 0, untold = version + 1',

@@ -29,6 +29,7 @@ const opening = fields({
   environment: mostly(values({}), fc.constant(piece('the environment', systemEnvironment))),
 })
 const copying = fields({ signal, onProgress: mostly(values(undefined)) })
+const inspecting = fields({ thread: mostly(values(false)) })
 const verifying = fields({ signal, maxFaults: mostly(values(0, 1, 100, 10_001)) })
 
 /** In the test's own thread: a thread for each takes a tenth of a second. */
@@ -49,7 +50,7 @@ const calls: Readonly<Record<string, (folder: string) => readonly fc.Arbitrary<P
   openStore: (folder) => [urlIn(folder), opening],
   backupStore: (folder) => [urlIn(folder), targetIn(folder), copying],
   verifyStore: (folder) => [urlIn(folder), verifying],
-  inspectStore: (folder) => [urlIn(folder)],
+  inspectStore: (folder) => [urlIn(folder), inspecting],
 }
 const called = { openStore: open, backupStore, verifyStore, inspectStore } as Readonly<
   Record<string, (...given: readonly never[]) => Promise<unknown>>

@@ -19,6 +19,12 @@ describe('a store moves from a file to PostgreSQL, and back', () => {
     expect(rows.at(-1)).toBeGreaterThan(report.events)
     expect(await verifyStore(url)).toMatchObject({ ok: true, storeId: report.storeId })
 
+    // The server plans for as many tasks as there are, and not for empty tables.
+    const client = await (await sharedServer()).connect(url)
+    const planned = await client.query("SELECT reltuples FROM pg_class WHERE oid = 'task'::regclass")
+    await client.end()
+    expect(planned.rows).toEqual([{ reltuples: report.tasks }])
+
     const environment = { ...createVirtualEnvironment('moved'), digest: nodeDigest }
     const store = await newPostgresStore(config, environment, url)
     const after = await takeSnapshot(store)

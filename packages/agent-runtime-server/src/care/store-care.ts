@@ -40,9 +40,10 @@ export function storeCareOf(runtime: Served, given: string | undefined): StoreCa
     },
     inspect: async () => {
       const place = url()
-      const look = isPostgresUrl(place) ? probeServer : inspectStore
+      // In a thread of its own as a verification: it counts all tasks, and writes to a scratch database of which each commit waits for the disk.
+      const look = () => (isPostgresUrl(place) ? probeServer(place) : inspectStore(place, { thread: true }))
       // Whoever asks meanwhile gets the same: each look opens connections of its own.
-      looking ??= look(place).finally(() => {
+      looking ??= look().finally(() => {
         looking = undefined
       })
       return looking

@@ -29,6 +29,11 @@ const TaskQuery = z.strictObject({
   }),
 })
 
+/** Whether a page of tasks has their values. */
+export const ValuesFlag = flagText.openapi({
+  description: 'Whether tasks come with their inputs and outputs, which may be large; true by default',
+})
+
 /** Which tasks: what the library looks for, and what the server looks for in what the library found. */
 export interface TaskWish extends Pick<ListFilter, 'states' | 'types' | 'lanes' | 'parent'> {
   readonly client?: string | undefined
@@ -55,9 +60,7 @@ export const listTasks = endpoint({
     count: flagText.openapi({
       description: 'Whether to count all tasks of the filter, which may take a while',
     }),
-    values: flagText.openapi({
-      description: 'Whether tasks come with their inputs and outputs, which may be large; true by default',
-    }),
+    values: ValuesFlag,
   }),
   answers: {
     200: {
@@ -71,13 +74,19 @@ export const listTasks = endpoint({
   },
   async run({ serving, caller, query: { limit = 100, cursor, count, values, ...wish } }) {
     const found = await pageOfTasks(serving, caller, wish, limit, cursor)
-    const page = values === false ? { ...found, tasks: found.tasks.map(withoutValues) } : found
+    const page = values === false ? withoutValues(found) : found
     if (count !== true) return answer(serving, page)
     return answer(serving, { ...page, count: await countTasks(serving, caller, wish) })
   },
 })
 
-function withoutValues(task: TaskStatus): object {
+/** A page of tasks without their inputs and outputs. */
+export function withoutValues<Page extends { readonly tasks: readonly TaskStatus[] }>(page: Page) {
+  return { ...page, tasks: page.tasks.map(factsOf) }
+}
+
+/** A task without its input and output. */
+export function factsOf(task: TaskStatus): object {
   const { input: _, ...rest } = task
   return 'output' in rest ? { ...rest, output: undefined } : rest
 }
@@ -94,17 +103,23 @@ export async function pageOfTasks(
   const filter = filterOf(wish)
   const read = (size: number, cursor?: number) =>
     runtime.list({ ...filter, limit: size, ...(cursor === undefined ? {} : { cursor }) })
-  let page = await read(limit, from)
-  if (matches === undefined) return pageWith(page.tasks, page.cursor)
-  const tasks = page.tasks.filter(matches)
-  let scanned = page.tasks.length
-  while (page.cursor !== undefined && tasks.length < limit && scanned < limits.maxScannedTasks) {
-    // Only what still fits, so that this page ends where the library's own page ends.
-    page = await read(limit - tasks.length, page.cursor)
+  if (matches === undefined) {
+    const page = await read(limit, from)
+    return pageWith(page.tasks, page.cursor)
+  }
+  const tasks: TaskStatus[] = []
+  let cursor = from
+  // What few tasks match is looked for in larger and larger parts.
+  for (let scanned = 0, size = limit; ; size = Math.min(1_000, size * 2, limits.maxScannedTasks - scanned)) {
+    const page = await read(size, cursor)
     scanned += page.tasks.length
     tasks.push(...page.tasks.filter(matches))
+    // A place in the list is the sequence of the task before it.
+    if (tasks.length > limit) return pageWith(tasks.slice(0, limit), tasks[limit - 1]?.sequence)
+    ;({ cursor } = page)
+    if (cursor === undefined || tasks.length === limit || scanned >= limits.maxScannedTasks)
+      return pageWith(tasks, cursor)
   }
-  return pageWith(tasks, page.cursor)
 }
 
 function pageWith(tasks: readonly TaskStatus[], cursor: number | undefined) {

@@ -9,7 +9,7 @@ import { CursorText, LimitText, wholeText, WorkerPath } from '../wire/parameters
 import { LeaseSchema, TaskSchema, WorkerSchema } from '../wire/records.ts'
 import { Moment } from '../wire/schema.ts'
 import { endpoint } from './endpoint.ts'
-import { pageOfTasks } from './list-tasks.ts'
+import { pageOfTasks, ValuesFlag, withoutValues } from './list-tasks.ts'
 
 export const listWorkers = endpoint({
   method: 'get',
@@ -370,6 +370,7 @@ export const deadLetters = endpoint({
     type: z.string().min(1).max(255).optional(),
     limit: LimitText,
     cursor: CursorText,
+    values: ValuesFlag,
   }),
   answers: {
     200: {
@@ -377,8 +378,9 @@ export const deadLetters = endpoint({
       schema: z.object({ tasks: z.array(TaskSchema), cursor: z.string().optional() }),
     },
   },
-  async run({ serving, caller, query: { kind, type, limit = 100, cursor } }) {
+  async run({ serving, caller, query: { kind, type, limit = 100, cursor, values } }) {
     const wish = { states: ['failed' as const], ...(type === undefined ? {} : { types: [type] }), kind }
-    return answer(serving, await pageOfTasks(serving, caller, wish, limit, cursor))
+    const page = await pageOfTasks(serving, caller, wish, limit, cursor)
+    return answer(serving, values === false ? withoutValues(page) : page)
   },
 })

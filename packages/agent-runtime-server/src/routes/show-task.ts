@@ -8,6 +8,7 @@ import { TaskPath, wholeText } from '../wire/parameters.ts'
 import { OutcomeSchema, TaskDetailsSchema } from '../wire/records.ts'
 import { Moment, Value } from '../wire/schema.ts'
 import { endpoint } from './endpoint.ts'
+import { factsOf } from './list-tasks.ts'
 
 export const showTask = endpoint({
   method: 'get',
@@ -33,7 +34,7 @@ export const showTask = endpoint({
       task,
       leases,
       steps,
-      children: children.tasks.filter((child) => sees(caller, child)),
+      children: children.tasks.filter((child) => sees(caller, child)).map(factsOf),
     })
   },
 })

@@ -44,9 +44,10 @@ export const TaskDetailsSchema = z
     task: TaskSchema,
     leases: z.array(LeaseSchema).openapi({ description: 'Live and ended; each has the attempt that it ran' }),
     steps: z.array(StepSchema),
-    children: z
-      .array(TaskSchema)
-      .openapi({ description: 'The newest, up to 100; `GET /tasks?parent=` has all' }),
+    children: z.array(TaskSchema).openapi({
+      description:
+        'The newest, up to 100, without their inputs and outputs: `GET /tasks?parent=` has all, with both',
+    }),
   })
   .openapi('TaskDetails')
 

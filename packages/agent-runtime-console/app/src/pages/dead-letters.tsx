@@ -7,7 +7,8 @@ import { useLive } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { useAct } from '../ui/act.tsx'
 import { useShownError } from '../ui/asked.tsx'
-import { Copy, curl } from '../ui/copy.tsx'
+import { curl, pathWith } from '../ui/commands.ts'
+import { Copy } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { shortId } from '../ui/format.ts'
 import { More } from '../ui/more.tsx'
@@ -47,7 +48,12 @@ export function DeadLettersPage() {
   const letters = useInfiniteQuery({
     queryKey: ['dead letters', kind, type],
     queryFn: ({ pageParam }) =>
-      api().deadLetters({ ...filter, limit: 50, ...(pageParam === '' ? {} : { cursor: pageParam }) }),
+      api().deadLetters({
+        ...filter,
+        values: false,
+        limit: 50,
+        ...(pageParam === '' ? {} : { cursor: pageParam }),
+      }),
     initialPageParam: '',
     getNextPageParam: ({ cursor }) => cursor,
     refetchInterval: ({ state }) => (isPaused || (state.data?.pages.length ?? 0) > 1 ? false : 5_000),
@@ -59,7 +65,10 @@ export function DeadLettersPage() {
   const change = (next: { kind?: string; type?: string }) =>
     void navigate({ to: '/dead-letters', search: next, replace: true })
   return (
-    <Page title="Dead letters" beside={<Copy text={curl('/dead-letters')} label="Copy as cURL" />}>
+    <Page
+      title="Dead letters"
+      beside={<Copy text={curl(pathWith('/dead-letters', Object.entries(filter)))} label="Copy as cURL" />}
+    >
       <section className="filters" aria-label="Filter">
         <label className="field">
           <span>Kind of failure</span>

@@ -3,7 +3,8 @@ import type { ReactNode } from 'react'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
-import { curl, Copy } from '../../ui/copy.tsx'
+import { curl } from '../../ui/commands.ts'
+import { Copy } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { count, duration, many, rate } from '../../ui/format.ts'
 import { Page } from '../../ui/page.tsx'
@@ -146,12 +147,13 @@ function roundly(ms: number): string {
 }
 
 function FirstTask() {
+  const command = curl('/tasks', 'POST', { task: 'greet', input: 'Ada' })
   return (
     <Empty title="No task was submitted to this store yet">
       <p>Submit one from a program, from the command line, or like this:</p>
-      <pre>{`curl ${location.origin}/api/v1/tasks -H 'content-type: application/json' -d '{"task":"greet","input":"Ada"}'`}</pre>
+      <pre>{command}</pre>
       <p className="row">
-        <Copy text={curl('/tasks', 'POST', { task: 'greet', input: 'Ada' })} label="Copy the command" />
+        <Copy text={command} label="Copy the command" />
       </p>
     </Empty>
   )

@@ -1,4 +1,5 @@
 import type { ListFilter } from '@ku0/agent-runtime-client'
+import { pathWith } from '../../ui/commands.ts'
 import { lanes, taskStates } from './names.ts'
 
 /** The filter of the list, as it stands in the address. */
@@ -65,6 +66,13 @@ export function listFilterOf({ states, types, lanes: wanted, label, ...rest }: T
     ...(wanted === undefined ? {} : { lanes: known(wanted, lanes) }),
     ...(label === undefined ? {} : { labels: labelsOf(label) }),
   }
+}
+
+/** Where the API has the list of a filter: there each label is a parameter of its own. */
+export function listPathOf(filter: TaskFilter): string {
+  const { labels = {}, ...rest } = listFilterOf(filter)
+  const wanted = Object.entries(labels).map(([name, value]) => ['label', `${name}=${value}`] as const)
+  return pathWith('/tasks', [...Object.entries(rest), ...wanted])
 }
 
 /** A name without a value selects what has an empty one: without it the list, and what is done with all of it, would be of all tasks. */

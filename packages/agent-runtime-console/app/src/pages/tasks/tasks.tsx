@@ -4,13 +4,14 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import { useLive, useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { useShownError } from '../../ui/asked.tsx'
-import { curl, Copy, listCode } from '../../ui/copy.tsx'
+import { curl, listCode } from '../../ui/commands.ts'
+import { Copy } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { many } from '../../ui/format.ts'
 import { Page } from '../../ui/page.tsx'
 import { Problem } from '../../ui/problem.tsx'
 import { BulkBar } from './bulk.tsx'
-import { type TaskFilter, listFilterOf, problemsOf } from './filter.ts'
+import { type TaskFilter, listFilterOf, listPathOf, problemsOf } from './filter.ts'
 import { Filters } from './filters.tsx'
 import { TaskRows } from './rows.tsx'
 
@@ -82,7 +83,7 @@ export function TasksPage() {
           </span>
           {isClear ? (
             <>
-              <Copy text={() => curl(`/tasks${location.search}`)} label="Copy as cURL" />
+              <Copy text={() => curl(listPathOf(filter))} label="Copy as cURL" />
               <Copy text={() => listCode(listFilterOf(filter))} label="Copy as code" />
             </>
           ) : null}
