@@ -63,7 +63,7 @@ async function callEndpoint(
   const caller = callerFor(it, asker, serving.readOnly)
   if (it.repeat === 'anew' && request.header('idempotency-key') !== null) throw keyRefused()
   const params = readPart(it.params, 'path', given)
-  const query = readPart(it.query, 'query', textsOf(queryOf(request)))
+  const query = readPart(it.query, 'query', textsOf(request))
   const { limits } = serving
   const body = await readBody(it, request, it.maxBytes?.(limits) ?? limits.maxBodyBytes)
   await serving.turns.end()
@@ -126,7 +126,9 @@ function readPart(schema: Endpoint['body'], part: string, given: unknown): unkno
 }
 
 /** The parameters of a query; one that is given several times is a list. */
-function textsOf(search: URLSearchParams): Record<string, string | string[]> {
+function textsOf(request: Incoming): Record<string, string | string[]> {
+  if (!request.target.includes('?')) return {}
+  const search = queryOf(request)
   const texts: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
   for (const name of search.keys()) {
     const all = search.getAll(name)

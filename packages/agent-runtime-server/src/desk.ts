@@ -33,6 +33,7 @@ import { RecentEvents } from './streams/recent-events.ts'
 import { Streams } from './streams/streams.ts'
 import { later, system } from './system.ts'
 import { Turns } from './turns.ts'
+import { UnderWay } from './under-way.ts'
 import { toJsonWith } from './wire/answer.ts'
 import { type Incoming, pathOf, type Reply } from './wire/messages.ts'
 import { hidesMessages, redactionOf } from './wire/redaction.ts'
@@ -103,7 +104,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
   const api = buildApi(serving)
   addProbes(api, serving, { exposed: options.exposed === true, isReached })
   const kept = options.readOnly === true ? [] : [runtime.keepSeries(), runtime.keepRetention()]
-  const underWay = new Set<Promise<unknown>>()
+  const underWay = new UnderWay()
   let closing: Promise<void> | undefined
 
   async function answer(request: Incoming): Promise<Reply> {
@@ -126,7 +127,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
     serving.recent.close()
     const drained = Promise.withResolvers<void>()
     const timer = environment.timers.after(limits.drainMs, drained.resolve)
-    const ends = [...underWay, serving.verifications.ended()]
+    const ends = [underWay.over(), serving.verifications.ended()]
     await Promise.race([Promise.allSettled(ends), drained.promise])
     timer.cancel()
   }
@@ -135,16 +136,15 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
     limits,
     async handle(request) {
       if (closing !== undefined) return guarded(stopping())
-      const answering = answer(request).catch((error: unknown) => {
+      underWay.begin()
+      try {
+        return guarded(await answer(request))
+      } catch (error) {
         const problem = problemOf(error)
         if (problem.body.status === 500) onError(error)
-        return problem.toReply()
-      })
-      underWay.add(answering)
-      try {
-        return guarded(await answering)
+        return guarded(problem.toReply())
       } finally {
-        underWay.delete(answering)
+        underWay.end()
       }
     },
     async admitLine(request) {

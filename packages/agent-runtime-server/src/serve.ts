@@ -9,6 +9,7 @@ import type { Served, ServerOptions } from './options.ts'
 import { takeSockets } from './remote/sockets.ts'
 import { system } from './system.ts'
 import { askedFirst, listenerOf } from './wire/node.ts'
+import { UnderWay } from './under-way.ts'
 import { incomingOf, responseOf } from './wire/web.ts'
 
 /** Options of {@link serve}. */
@@ -67,10 +68,10 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
   )
   if (rest.remoteWorkers !== undefined)
     takeSockets(listening, desk, limits.maxLineFrameBytes, (rest.environment ?? system).timers)
-  const open = new Set<ServerResponse>()
+  const open = new UnderWay()
   listening.prependListener('request', (_, response: ServerResponse) => {
-    open.add(response)
-    response.once('close', () => open.delete(response))
+    open.begin()
+    response.once('close', () => open.end())
   })
   listening.on('checkContinue', (request, response) => {
     askedFirst(request, response)
@@ -89,7 +90,7 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
     await desk.close()
     const rude = timers.after(limits.drainMs, () => listening.closeAllConnections())
     // Node takes the connection of an answer that was given to it, but is not sent yet, for an idle one.
-    await Promise.all([...open].map(async (response) => once(response, 'close')))
+    await open.over()
     listening.closeIdleConnections()
     await closed
     rude.cancel()

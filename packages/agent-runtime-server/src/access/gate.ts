@@ -63,11 +63,11 @@ export function unauthenticated(detail: string): Problem {
 }
 
 /** A browser says from which page a request comes; a program says nothing of the kind. */
-function refuseOtherOrigins({ header }: Incoming, host: string): void {
-  const site = header('sec-fetch-site')
+function refuseOtherOrigins(request: Incoming, host: string): void {
+  const site = request.header('sec-fetch-site')
   if (site !== null && site !== 'same-origin' && site !== 'none')
     throw refusal('origin_refused', 'the header Sec-Fetch-Site says that a page of another site sent this')
-  const origin = header('origin')
+  const origin = request.header('origin')
   if (origin !== null && origin !== `http://${host}` && origin !== `https://${host}`)
     throw refusal('origin_refused', 'the header Origin names another origin than this server')
 }

@@ -7,9 +7,9 @@ export interface Incoming {
   /** The name of the server in its URL, where the request has no header `Host`. */
   readonly authority: string
   /** A header by its name in small letters; null if there is none. */
-  readonly header: (name: string) => string | null
+  header(name: string): string | null
   /** The whole body. Throws `payload_too_large` once it is larger. */
-  readonly bytes: (maxBytes: number) => Promise<Uint8Array>
+  bytes(maxBytes: number): Promise<Uint8Array>
   /** Aborted when whoever asked is gone. */
   readonly signal: AbortSignal
 }

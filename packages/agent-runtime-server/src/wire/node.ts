@@ -13,7 +13,7 @@ export function listenerOf(
   report: (error: unknown) => void,
 ): RequestListener {
   return (request, response) => {
-    void handle(incomingOf(request, response))
+    void handle(new NodeIncoming(request, response))
       .then((reply) => send(request, response, reply, maxBodyBytes))
       .catch((error: unknown) => {
         // Whoever has left hears nothing; an answer that breaks off is no whole one.
@@ -33,32 +33,49 @@ export function askedFirst(request: IncomingMessage, response: ServerResponse): 
 
 const asking = new WeakSet<IncomingMessage>()
 
-function incomingOf(request: IncomingMessage, response: ServerResponse): Incoming {
-  const { headers } = request
-  let gone: AbortController | undefined
-  return {
-    method: request.method ?? 'GET',
-    target: request.url ?? '/',
-    authority: '',
-    header: (name) => headers[name]?.toString() ?? null,
-    bytes(maxBytes) {
-      if (asking.delete(request)) response.writeContinue()
-      return bytesOf(request, maxBytes)
-    },
-    get signal() {
-      if (gone === undefined) {
-        const control = new AbortController()
-        gone = control
-        if (response.destroyed) control.abort()
-        else response.once('close', () => control.abort())
-      }
-      return gone.signal
-    },
+/**
+ * A request of Node as routes see it. An object with a getter of its own would be kept until the next collection of all: V8 makes a hidden class for each,
+ * and that is old from the start.
+ */
+class NodeIncoming implements Incoming {
+  readonly method: string
+  readonly target: string
+  readonly authority = ''
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+  #gone: AbortController | undefined
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request
+    this.#response = response
+    this.method = request.method ?? 'GET'
+    this.target = request.url ?? '/'
+  }
+
+  header(name: string): string | null {
+    return this.#request.headers[name]?.toString() ?? null
+  }
+
+  bytes(maxBytes: number): Promise<Uint8Array> {
+    if (asking.delete(this.#request)) this.#response.writeContinue()
+    return bytesOf(this.#request, maxBytes)
+  }
+
+  get signal(): AbortSignal {
+    if (this.#gone === undefined) {
+      const control = new AbortController()
+      this.#gone = control
+      if (this.#response.destroyed) control.abort()
+      else this.#response.once('close', () => control.abort())
+    }
+    return this.#gone.signal
   }
 }
 
 function bytesOf(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+  const cut = () => reject(new Error('the connection ended before the body'))
+  if (request.destroyed && !request.complete) cut()
   const chunks: Uint8Array[] = []
   let size = 0
   request.on('data', (chunk: Buffer) => {
@@ -74,7 +91,7 @@ function bytesOf(request: IncomingMessage, maxBytes: number): Promise<Uint8Array
   request.once('error', reject)
   request.once('close', () => {
     // It closes after each body, and an error costs more than the rest of the listener.
-    if (!request.complete) reject(new Error('the connection ended before the body'))
+    if (!request.complete) cut()
   })
   return promise
 }
