@@ -1402,6 +1402,38 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a process that was not given its turn in time goes to the lock of all commits',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [
+      [
+        'await session.batch([...begins, ...asking], waitMs)',
+        'await session.batch([...begins, ...asking], waitMs).catch((error) => { Object.assign(this.it, { hasSessions: false }); throw error })',
+      ],
+    ],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts',
+      'were not given the turn',
+    ],
+  },
+  {
+    name: 'a process among many waits for its turn as long as one among few',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [['Math.max(leastPatienceMs, others * patienceForOneMs)', 'leastPatienceMs + others * 0']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.test.ts', 'as long as some rounds'],
+  },
+  {
+    name: 'a holder of the turn may stand still',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [['${key}, 0), ${idle(stillMs)}`', '${key}, 0), ${idle(0)}`']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'loses its connection'],
+  },
+  {
+    name: 'a process that is gone goes on waiting for the turn',
+    file: `${persistence}postgres/connections.ts`,
+    edits: [['client_connection_check_interval TO 1000', 'client_connection_check_interval TO 0']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'leaves the line'],
+  },
+  {
     name: 'a process keeps its turn although another one hurries',
     file: `${persistence}postgres/turn.ts`,
     edits: [

@@ -30,7 +30,9 @@ export class Connections {
     this.place = place
     this.timers = timers
     const settings = place.hasSessions ? [] : settingsOf('SET LOCAL', place.schema)
-    this.rollback = place.hasSessions ? 'ROLLBACK; SELECT pg_advisory_unlock_all()' : 'ROLLBACK'
+    this.rollback = place.hasSessions
+      ? `ROLLBACK; SELECT pg_advisory_unlock_all(); ${unlimitedRest}`
+      : 'ROLLBACK'
     this.prelude = settings.join('; ')
     this.beginning = ['BEGIN', ...settings].map((text) => statement(text))
   }
@@ -51,7 +53,10 @@ export class Connections {
       answerMs: answerMs[purpose],
     })
     try {
-      if (hasSessions) await session.run([...settingsOf('SET', schema), ...ofSessions].join('; '))
+      if (hasSessions) {
+        session.run(looksForClient).catch(() => undefined)
+        await session.run([...settingsOf('SET', schema), unlimitedRest].join('; '))
+      }
       return session
     } catch (error) {
       session.drop()
@@ -76,7 +81,9 @@ export class Connections {
 }
 
 /** A connection that waits for work is not idle: by one of them others see that the process lives. */
-const ofSessions: readonly string[] = ['SET idle_session_timeout TO 0']
+const unlimitedRest = 'SET idle_session_timeout TO 0'
+/** The server looks so often whether the client is there while it waits for a lock, so that nobody waits behind one who is gone. Some systems cannot. */
+const looksForClient = 'SET client_connection_check_interval TO 1000'
 
 function settingsOf(set: string, schema: string): readonly string[] {
   return [

@@ -353,10 +353,10 @@ export class PostgresDatabase implements Database {
       return true
     }
     this.turn.end(this.session)
-    const asks = this.turn.isWanted
+    const asks = this.turn.isThere
     this.open = 'locked'
     try {
-      const turn = asks ? this.turn.ask(this.session, haste) : undefined
+      const turn = asks ? this.turn.ask(this.session, this.others, haste) : undefined
       const kept = this.keptAhead()
       const answer = this.session.batch([
         ...this.connections.beginning,

@@ -8,7 +8,8 @@ export class Patience {
   private readonly timers: Timers
   private readonly ms: number
   private readonly giveUp: (error: Error) => void
-  private asked = 0
+  /** How much longer than that each of those may take that are asked. */
+  private readonly waits: number[] = []
   private timer: Timer | undefined
 
   constructor(timers: Timers, ms: number, giveUp: (error: Error) => void) {
@@ -17,21 +18,20 @@ export class Patience {
     this.giveUp = giveUp
   }
 
-  /** Something is asked, whose answers come in their order. */
-  async until<T>(answer: Promise<T>): Promise<T> {
-    this.asked += 1
-    if (this.asked === 1) this.begin()
+  /** Something is asked, whose answers come in their order. `waitMs`: so much longer this one may take. */
+  async until<T>(answer: Promise<T>, waitMs = 0): Promise<T> {
+    if (this.waits.push(waitMs) === 1) this.begin()
     try {
       return await answer
     } finally {
       this.timer?.cancel()
-      this.asked -= 1
-      if (this.asked > 0) this.begin()
+      this.waits.shift()
+      if (this.waits.length > 0) this.begin()
     }
   }
 
   private begin(): void {
-    const { ms } = this
+    const ms = this.ms + (this.waits[0] ?? 0)
     this.timer = this.timers.after(ms, () =>
       this.giveUp(new Error(`the connection was given up: the server said nothing for ${ms} ms`)),
     )

@@ -45,11 +45,13 @@ export class Session {
     return session
   }
 
-  /** Statements in one round trip. Where one fails, those after it are not run, and its error is thrown. */
-  batch(statements: readonly Statement[]): Promise<readonly Found[]> {
+  /**
+   * Statements in one round trip. Where one fails, those after it are not run, and its error is thrown. `waitMs`: they may wait so long for others besides.
+   */
+  batch(statements: readonly Statement[], waitMs = 0): Promise<readonly Found[]> {
     const batch = new Batch(statements, this.prepared)
     this.client.query(batch.into(new this.driver.Query('')))
-    return this.patience.until(batch.answer.promise)
+    return this.patience.until(batch.answer.promise, waitMs)
   }
 
   async query(text: string, values: readonly unknown[] = []): Promise<Found> {

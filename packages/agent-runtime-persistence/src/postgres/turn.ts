@@ -17,12 +17,12 @@ interface TurnParts {
 /**
  * While several processes commit, one at a time has the turn: a lock of its connection, which outlives its transactions. It decides its flushes one
  * upon the other, as if it were alone, and gives the turn back after a while, or when it has nothing to write. The others wait for it in the order in
- * which they came. The turn is a courtesy and protects nothing: what is decided in it still fails where another process has moved `head`. So a
- * holder that stands still is passed by after {@link patienceMs}. Source: `docs/decisions/0026-commits-of-several-processes.md`.
+ * which they came, and nobody goes to `head` without it: many that wait for that row at once hold each other up. The turn is a courtesy and protects
+ * nothing: what is decided in it still fails where another process has moved `head`. The connection of a holder that stands still is ended by the
+ * server. Source: `docs/decisions/0088-waiting-for-the-turn.md`.
  */
 export class Turn {
-  private readonly asking: readonly Statement[]
-  private readonly hurrying: { readonly awaited: readonly Statement[]; readonly little: readonly Statement[] }
+  private readonly asking: Readonly<Record<'calm' | 'awaited' | 'little', readonly Statement[]>>
   private readonly look: Statement
   private readonly release: Statement
   private readonly it: TurnParts
@@ -33,30 +33,25 @@ export class Turn {
   /** Its flushes are large. */
   private hasMuch = false
   private timer: Timer | undefined
-  /** Before this it is not asked for: its holder stood still. */
-  private passedByUntil = Number.NEGATIVE_INFINITY
 
   constructor(it: TurnParts) {
     this.it = it
     const key = `hashtext('ku0 turn ${it.schema}')`
-    // In a transaction of its own: the next one may see what was committed by the time that the turn was given.
-    const asking = (...texts: string[]) =>
-      ['BEGIN', `SET LOCAL lock_timeout TO ${patienceMs}`, ...texts, 'COMMIT'].map((text) => statement(text))
-    const lock = `SELECT pg_advisory_lock(${key}, 0)`
-    this.asking = asking(lock)
+    // The server ends the connection of a holder that stands still.
+    const idle = (ms: number) => `set_config('idle_session_timeout', '${ms}', false)`
+    const lock = `SELECT pg_advisory_lock(${key}, 0), ${idle(stillMs)}`
     // Nobody waits for the other locks: that somebody has one of them tells the holder of the first one.
-    const hurrying = (number: number) =>
-      asking(
-        `SELECT pg_advisory_lock_shared(${key}, ${number})`,
-        lock,
-        `SELECT pg_advisory_unlock_shared(${key}, ${number})`,
-      )
-    this.hurrying = { awaited: hurrying(1), little: hurrying(2) }
-    const isHeld = (number: number) =>
-      `EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND objid = ${number} AND classid = (${key}::bigint & 4294967295)::oid
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
+    const hurrying = (number: number) => [
+      `SELECT pg_advisory_lock_shared(${key}, ${number})`,
+      lock,
+      `SELECT pg_advisory_unlock_shared(${key}, ${number})`,
+    ]
+    const asking = (texts: readonly string[]) => [...texts, 'COMMIT'].map((text) => statement(text))
+    this.asking = { calm: asking([lock]), awaited: asking(hurrying(1)), little: asking(hurrying(2)) }
+    // It is refused where somebody has it, and held until the commit else.
+    const isHeld = (number: number) => `NOT pg_try_advisory_xact_lock(${key}, ${number})`
     this.look = { text: `SELECT ${isHeld(1)}, ${isHeld(2)}`, values: [] }
-    this.release = statement(`SELECT pg_advisory_unlock(${key}, 0)`)
+    this.release = statement(`SELECT pg_advisory_unlock(${key}, 0), ${idle(0)}`)
   }
 
   /** Whether this process has it, and may begin a flush. */
@@ -64,20 +59,21 @@ export class Turn {
     return this.until !== undefined && this.mono() < this.until
   }
 
-  /** Whether it is to be asked for. */
-  get isWanted(): boolean {
-    return this.it.hasSessions && this.mono() >= this.passedByUntil
+  /** Whether there are turns. */
+  get isThere(): boolean {
+    return this.it.hasSessions
   }
 
-  /** Asks for it. Turns before it end with the commits that are under way where this is `awaited`, or where it has `little` to write and they have much. Rejects where it was not given in time. */
-  async ask(session: Session, { isAwaited, hasMuch }: Haste): Promise<void> {
-    const { asking, hurrying } = this
-    try {
-      await session.batch(isAwaited ? hurrying.awaited : hasMuch ? asking : hurrying.little)
-    } catch (error) {
-      if (session.lost === undefined) this.passedByUntil = this.mono() + passedByMs
-      throw error
-    }
+  /**
+   * Asks for it beside so many others. Turns before it end with the commits that are under way where this is `awaited`, or where it has `little` to write
+   * and they have much. Rejects where it was not given in time: then it is asked for again.
+   */
+  async ask(session: Session, others: number, { isAwaited, hasMuch }: Haste): Promise<void> {
+    const waitMs = patienceMs(others)
+    // In a transaction of its own: the next one may see what was committed by the time that the turn was given.
+    const begins = [statement('BEGIN'), statement(limited, [waitMs])]
+    const asking = this.asking[isAwaited ? 'awaited' : hasMuch ? 'calm' : 'little']
+    await session.batch([...begins, ...asking], waitMs)
   }
 
   /** It was given to this process. `others`: how many may wait for it. */
@@ -158,7 +154,16 @@ const longestMs = 400
 const roundMs = 800
 /** So long a process that has nothing to write keeps its turn. */
 const lingerMs = 4
-/** So long the turn is waited for. */
-const patienceMs = 2_000
-/** So long a holder that stood still is not waited for again. */
-const passedByMs = 5_000
+/** The server waits so long for the turn, whatever it allows other statements. */
+const limited = `SELECT set_config('lock_timeout', $1::text, true), set_config('statement_timeout', '0', true)`
+
+/** How long a process waits for its turn before it asks again, and so loses its place: some rounds of many, in ms. */
+export function patienceMs(others: number): number {
+  return Math.min(mostPatienceMs, Math.max(leastPatienceMs, others * patienceForOneMs))
+}
+
+const leastPatienceMs = 5_000
+const mostPatienceMs = 30_000
+const patienceForOneMs = 150
+/** A holder whose connection rests for so long outside of a transaction stands still. In one it has as long as any. */
+const stillMs = 3_000

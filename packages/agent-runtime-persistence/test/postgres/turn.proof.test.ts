@@ -51,18 +51,26 @@ async function submitMany(store: ExecutionStore, name: string, count: number): P
   for (const answer of answers) expect(answer).toMatchObject([{ accepted: true, deduplicated: false }])
 }
 
-/** A turn on time that stands still, which its connection has been given. */
-async function given() {
-  const server = await sharedServer()
-  const url = server.newStore()
-  await (await openStore(url, { thread: false })).close()
+/** A turn of a store on time that stands still, and its connection. */
+async function newTurn(url: string) {
   const clock = new VirtualClock()
   const place = parsePostgresUrl(url)
   const session = await new Connections(await loadDriver(), place, systemEnvironment().timers).open('commit')
-  const client = await server.connect(url)
-  onTestFinished(async () => void (await Promise.all([session.end(), client.end()])))
+  onTestFinished(() => session.end())
   const turn = new Turn({ ...place, clock, timers: clock, isVirtual: false })
-  await turn.ask(session, much)
+  return { clock, session, turn }
+}
+
+/** The same, which the connection has been given. `limited`: the server ends it where the test stands still for too long. */
+async function given(limited = false) {
+  const server = await sharedServer()
+  const url = server.newStore()
+  await (await openStore(url, { thread: false })).close()
+  const { clock, session, turn } = await newTurn(url)
+  const client = await server.connect(url)
+  onTestFinished(() => client.end())
+  await turn.ask(session, 1, much)
+  if (!limited) await session.query('SET idle_session_timeout TO 0')
   turn.begins(session, 1, much)
   /** Sends a commit, and hears what goes with it. True if it was the last of the turn. */
   const sends = async (isLastOfMany = false) => {
@@ -73,7 +81,7 @@ async function given() {
     if (found !== undefined) turn.hears(session, found.rows)
     return isLast
   }
-  return { clock, session, client, turn, sends }
+  return { clock, session, client, turn, sends, url }
 }
 
 test('a turn goes on over several commits, until its time is over', async () => {
@@ -158,14 +166,77 @@ test('processes that write without a pause take turns, and each call happens onc
   expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 6_003, faultCount: 0 })
 })
 
-test('a holder of the turn that stands still is passed by before calls are refused', async () => {
-  const { one, two, url, client } = await competing()
-  await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
-  await client.query(`SELECT pg_advisory_lock(${turnKey}, 0)`)
-  await submitMany(one, 'one', 10)
-  await submitMany(two, 'two', 10)
-  expect(await turns(client)).toHaveLength(1)
+test('a holder of the turn that stands still loses its connection before calls are refused', async () => {
+  const { one, two, url } = await competing()
+  const { session, turn } = await newTurn(url)
+  await turn.ask(session, 1, much)
+  turn.begins(session, 1, much)
+  await Promise.all([submitMany(one, 'one', 10), submitMany(two, 'two', 10)])
+  expect(session.lost).toMatchObject({ code: '57P05' })
   expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 23, faultCount: 0 })
+})
+
+test('a connection may rest for as long as it likes once it has given the turn back, or its transaction has failed', async () => {
+  const { session, turn, sends } = await given(true)
+  const limit = async () => (await session.query('SHOW idle_session_timeout')).rows
+  expect(await limit()).toEqual([['3s']])
+  await sends(true)
+  expect(await limit()).toEqual([['0']])
+  await turn.ask(session, 1, much)
+  expect(await limit()).toEqual([['3s']])
+  const { rollback } = new Connections(
+    await loadDriver(),
+    parsePostgresUrl((await sharedServer()).newStore()),
+    systemEnvironment().timers,
+  )
+  await session.run(rollback)
+  expect(await limit()).toEqual([['0']])
+})
+
+test('processes that were not given the turn in time ask for it again, and none of them waits for the head', async () => {
+  const { one, two, url, client } = await competing()
+  const more = [
+    await openStore(url, { config, thread: false }),
+    await openStore(url, { config, thread: false }),
+  ]
+  onTestFinished(async () => void (await Promise.all(more.map((store) => store.close()))))
+  const all = [one, two, ...more]
+  for (const [n, store] of [...all, ...all].entries()) await submit(store, `before ${n}`)
+  await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
+  const watcher = await (await sharedServer()).connect(url)
+  onTestFinished(() => watcher.end())
+  await client.query(`BEGIN; SELECT pg_advisory_lock(${turnKey}, 0); SELECT FROM head FOR UPDATE`)
+  const written = Promise.all(all.map((store, n) => submit(store, `meanwhile ${n}`)))
+  const asked = new Map<number, Set<string>>()
+  const waitedFor = new Set<string>()
+  const timesAsked = async () => {
+    const { rows } = await watcher.query(
+      `SELECT pid, query_start AS start, wait_event AS what FROM pg_stat_activity WHERE application_name = 'agent-runtime commit' AND wait_event_type = 'Lock'`,
+    )
+    for (const { pid, start, what } of rows as { pid: number; start: Date; what: string }[]) {
+      asked.set(pid, (asked.get(pid) ?? new Set()).add(start.toISOString()))
+      waitedFor.add(what)
+    }
+    return [...asked.values()].filter((starts) => starts.size > 1).length
+  }
+  await expect.poll(timesAsked, { interval: 20 }).toBe(all.length)
+  expect([...waitedFor]).toEqual(['advisory'])
+  await client.query('ROLLBACK; SELECT pg_advisory_unlock_all()')
+  for (const answer of await written) expect(answer).toMatchObject([{ accepted: true }])
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 15, faultCount: 0 })
+})
+
+test('a process that is gone while it waits for the turn leaves the line', async () => {
+  const { client, url } = await given()
+  const { session, turn } = await newTurn(url)
+  // It would wait longer than it takes the server to see that its client is gone.
+  const asked = turn.ask(session, 1_000, much)
+  // Until it is looked at below.
+  asked.catch(() => undefined)
+  await expect.poll(() => locksOfTurn(client), { interval: 5 }).toEqual(['turn', 'turn is waited for'])
+  session.drop()
+  await expect(asked).rejects.toThrow(/connection/i)
+  await expect.poll(() => locksOfTurn(client), { interval: 20, timeout: 20_000 }).toEqual(['turn'])
 })
 
 test('a process says why it hurries while it waits for the turn: it ends and gives its tasks back, or has few calls of handlers', async () => {
