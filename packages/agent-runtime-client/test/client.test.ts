@@ -263,6 +263,11 @@ test('13.2 a pipeline, its stages and its events', async () => {
   expect(await follow()).toEqual(published)
   expect(await follow({ live: false })).toEqual(published)
   for (const live of [true, false]) expect(await follow({ types: ['odd'], after: 1, live })).toEqual([[3, 1]])
+  for (const live of [true, false])
+    await expect(follow({ types: ['od'], live })).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining("no stage of pipeline 'numbers' publishes 'od'"),
+    })
   await client.result(receipt)
   expect(await client.pipeline(receipt).status()).toEqual(await runtime.pipeline(receipt.taskId).status())
   expect((await client.pipelines({ limit: 1 })).pipelines).toMatchObject([{ taskId: receipt.taskId, seq: 3 }])

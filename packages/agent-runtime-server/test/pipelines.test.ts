@@ -84,8 +84,27 @@ test('13.2 a page looks at a bounded number of events, and its cursor goes on', 
   await runtime.signal(await held('bounded'), 'go')
   await runtime.result('bounded')
   const own = callerOf(serverOn(runtime, { limits: { maxScannedTasks: 2 } }))
-  const page = await own('GET', `${base}/bounded/events?types=nothing`)
+  const page = await own('GET', `${base}/bounded/events?types=looked`)
   expect(page.json).toEqual({ events: [], cursor: 2 })
+})
+
+test('13.2 a type that no stage publishes is refused, in pages and in streams', async () => {
+  const look = await held('mistyped')
+  const asks = ['', '&after=9'].map((more) => call('GET', `${base}/mistyped/events?types=looked,fond${more}`))
+  const refused = {
+    status: 400,
+    code: 'invalid_argument',
+    detail: expect.stringContaining("no stage of pipeline 'search' publishes 'fond'"),
+  }
+  for (const { status, json } of await Promise.all(asks)) expect({ ...json, status }).toMatchObject(refused)
+  const stream = await streamed('/mistyped/events?types=fond')
+  expect(stream.status).toBe(400)
+  expect(JSON.parse(stream.text)).toMatchObject(refused)
+  await runtime.cancel(look)
+  // One that has not begun has no stages yet that could publish anything.
+  await runtime.submit('search', 1, { taskId: 'later', delayMs: 60_000 })
+  expect((await call('GET', `${base}/later/events?types=fond`)).json).toEqual({ events: [] })
+  await runtime.cancel('later')
 })
 
 test('13.2 pipelines are listed page by page, and to a bound token its own', async () => {

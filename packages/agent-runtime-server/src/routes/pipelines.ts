@@ -121,7 +121,7 @@ export const pipelineEvents = endpoint({
   tag: 'events',
   summary: 'The events that the stages of a pipeline have published, as pages or as a stream',
   description:
-    'While a page has a `cursor` there may be more, even after a short or empty one: a page looks at a bounded number of events. Data is as it is stored.',
+    'While a page has a `cursor` there may be more, even after a short or empty one: a page looks at a bounded number of events. Data is as it is stored. A type that no stage publishes is `invalid_argument`.',
   scope: 'read',
   bound: 'task',
   params: TaskPath,
@@ -139,11 +139,22 @@ export const pipelineEvents = endpoint({
   },
   problems: [404],
   async run({ serving, caller, request, params: { taskId }, query: { after = 0, limit = 100, types } }) {
+    if (types !== undefined) await assertPublished(serving, taskId, types)
     if (wantsStream(request))
       return followPipeline(serving, caller, request, taskId, { after: lastEventId(request) ?? after, types })
     return answer(serving, await pageOf(serving, taskId, { after, limit, types }))
   },
 })
+
+/** The reader refuses types that no stage publishes before it looks for events, of which there are none so far up. */
+async function assertPublished(
+  { runtime }: Serving,
+  taskId: string,
+  types: readonly string[],
+): Promise<void> {
+  const none = { after: Number.MAX_SAFE_INTEGER, live: false, check: false }
+  for await (const _ of runtime.pipeline(taskId).events({ ...none, types })) break
+}
 
 async function pageOf(
   { runtime, limits }: Serving,

@@ -4,7 +4,6 @@ import {
   instead,
   invalid,
   type PipelineRecord,
-  type PipelineTerms,
   type Reads,
   type Rules,
   RuntimeError,
@@ -17,9 +16,13 @@ import { type FollowDeps, followChunks } from './follow.ts'
 
 /** A pipeline of one runtime, for readers outside of it. */
 export function pipelineOf(deps: FollowDeps, taskId: string, assertOpen: () => void): Pipeline {
-  const record = async (call: string): Promise<PipelineRecord> => {
+  const begun = async (): Promise<PipelineRecord | undefined> => {
     const found = await deps.store.read({ kind: 'pipeline', taskId })
-    if (found === undefined || found.stage !== undefined)
+    return found?.stage === undefined ? found : undefined
+  }
+  const record = async (call: string): Promise<PipelineRecord> => {
+    const found = await begun()
+    if (found === undefined)
       throw new RuntimeError('not_found', `${call}: task ${taskId} is no pipeline, or has not begun`, {
         details: { taskId },
       })
@@ -29,7 +32,7 @@ export function pipelineOf(deps: FollowDeps, taskId: string, assertOpen: () => v
     events(options = {}) {
       assertOpen()
       assertOptions('pipeline.events', options, pipelineRules)
-      return read(deps, taskId, () => record('pipeline.events'), options)
+      return read(deps, taskId, { begun, record: () => record('pipeline.events') }, options)
     },
     status() {
       assertOpen()
@@ -48,20 +51,27 @@ export async function pageOfPipelines(
   return store.read({ kind: 'pipelines', limit, ...(cursor === undefined ? {} : { before: cursor }) })
 }
 
+/** Reads a pipeline, if it has begun; `record` throws if it has not. */
+interface Records {
+  readonly begun: () => Promise<PipelineRecord | undefined>
+  readonly record: () => Promise<PipelineRecord>
+}
+
 /** One that was submitted and has not begun has no events yet. */
 async function* read(
   deps: FollowDeps,
   taskId: string,
-  record: () => Promise<PipelineRecord>,
+  { begun, record }: Records,
   { types, check, ...options }: PipelineEventsOptions,
 ): AsyncGenerator<PipelineEvent, void, undefined> {
-  let pipeline: string | undefined
+  const typeOf = (found: PipelineRecord): string => {
+    assertPublishes(found, types ?? [])
+    return found.type
+  }
+  const early = types === undefined ? undefined : await begun()
+  let pipeline = early && typeOf(early)
   for await (const chunk of followChunks(deps, taskId, options)) {
-    if (pipeline === undefined) {
-      const { type, terms } = await record()
-      assertPublishes(type, terms, types ?? [])
-      pipeline = type
-    }
+    pipeline ??= typeOf(await record())
     const event = readEvent(deps.values, check === false ? undefined : pipeline, chunk)
     if (types === undefined || types.includes(event.type)) yield event
   }
@@ -69,8 +79,8 @@ async function* read(
 }
 
 /** A reader of a type that nobody publishes would wait for nothing. */
-function assertPublishes(pipeline: string, { stages }: PipelineTerms, types: readonly string[]): void {
-  const published = [...new Set(stages.flatMap(({ publishes }) => publishes))]
+function assertPublishes({ type: pipeline, terms }: PipelineRecord, types: readonly string[]): void {
+  const published = [...new Set(terms.stages.flatMap(({ publishes }) => publishes))]
   const wrong = types.find((type) => !published.includes(type))
   if (wrong === undefined) return
   throw invalid(
