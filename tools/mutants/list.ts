@@ -824,8 +824,8 @@ export const mutants: readonly Mutant[] = [
     file: `${persistence}engine/engine.ts`,
     edits: [
       [
-        '    yield* got(db.afterCommit({ wrote, mono }))\n',
-        '    if (this.untaken === undefined) yield* got(db.afterCommit({ wrote, mono }))\n',
+        '      yield* got(this.db.afterCommit({ wrote, mono }))\n',
+        '      if (this.untaken === undefined) yield* got(this.db.afterCommit({ wrote, mono }))\n',
       ],
       [
         '    this.taken(untaken)\n',

@@ -480,8 +480,7 @@ export class Engine {
       const { flushed, foreign } = end
       this.hand(flushed, 1)
       // What is told of leases and workers besides the answers is read from the cache.
-      if (foreign || this.heldAsks.length > 0 || flushed.ws.workers.changed.size > 0)
-        this.taken({ flushed, foreign })
+      if (this.heldAsks.length > 0 || flushed.ws.workers.changed.size > 0) this.taken({ flushed, foreign })
       else this.untaken = { flushed, foreign }
       yield* this.told({ flushed, foreign, batch, mono })
       return 'committed'
@@ -518,6 +517,8 @@ export class Engine {
   private *told({ flushed, foreign, batch, mono }: Omit<SentFlush, 'held'>): Steps<void> {
     const { cache, db, due, draft, publisher } = this
     const { ws, wrote } = flushed
+    // Other processes first: they may have something to do at once. Whatever comes of that, callers have their answers.
+    const failure = yield* this.toldOthers(wrote, mono)
     this.lines.committed()
     this.own.committed(ws.workers.changed.values())
     if (ws.schedules.changed.size > 0) {
@@ -538,8 +539,18 @@ export class Engine {
     draft.notices.push(...ws.notices)
     this.tellDrains()
     yield* publisher.publish(draft, ws)
-    yield* got(db.afterCommit({ wrote, mono }))
+    if (failure !== undefined) throw failure
     if (wrote && db.fairnessMs > 0) due.notBefore = this.mono() + db.fairnessMs
+  }
+
+  /** Returns why that failed. */
+  private *toldOthers(wrote: boolean, mono: number): Steps<Error | undefined> {
+    try {
+      yield* got(this.db.afterCommit({ wrote, mono }))
+      return undefined
+    } catch (error) {
+      return this.db.errorOf(error)
+    }
   }
 
   /** A flush that failed is repeated operation by operation, so that only the one at fault is refused. */

@@ -23,6 +23,8 @@ import { HintPace } from './hint-pace.ts'
 
 /** The longest wait for the process's first word; it comes within ms unless the machine is overloaded. */
 const firstWordMs = 2_000
+/** A process that hands a task over is often quiet for longer than that before it hands over the next. */
+const quietMs = 1.5
 
 /**
  * A store in its own thread: it waits for messages, takes a turn, says what came of it. Waiting blocks the thread on purpose:
@@ -32,7 +34,7 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   const environment = systemEnvironment()
   const signal = new Int32Array(start.signal)
   const say = (message: FromThread) => port.postMessage(message)
-  const pace = new HintPace()
+  const pace = new HintPace(quietMs)
   const stalledMs = watchStalls(signal, environment.clock)
 
   let store: StoreEngine
@@ -78,7 +80,7 @@ function runStore(port: MessagePort, start: ThreadStart): void {
     const said = tell(runNow(engine.takeFirst()))
     runNow(engine.settle())
     Atomics.store(signal, restWord, engine.rests ? 1 : 0)
-    if (looks) pace.looked(environment.clock.monotonic(), said)
+    if (looks) pace.looked(environment.clock.monotonic(), said || engine.hasFound)
     Atomics.store(signal, othersWord, database.others)
     const rest = Math.min(engine.restMs(), pace.at - environment.clock.monotonic())
     if (rest > 0) Atomics.wait(signal, wakeWord, seen, rest)

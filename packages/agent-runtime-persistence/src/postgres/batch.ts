@@ -37,6 +37,8 @@ interface Columns {
 /** Statements that a connection's server keeps, by their names. */
 export class Prepared {
   private readonly names = new Map<string, string>()
+  /** What their rows look like: the server refuses one that would give others by now. */
+  private readonly columns = new Map<string, Columns>()
   private count = 0
   private readonly isKept: boolean
 
@@ -55,9 +57,20 @@ export class Prepared {
     return { name, isNew: true }
   }
 
+  /** What the rows of a statement look like that the server keeps, once it has said so. */
+  columnsOf(text: string): Columns | undefined {
+    return this.columns.get(text)
+  }
+
+  /** Only of a query: what `FETCH` gives is told by its cursor. */
+  describes(text: string, columns: Columns): void {
+    if (this.names.has(text) && /^\s*(?:SELECT|WITH)\b/.test(text)) this.columns.set(text, columns)
+  }
+
   /** Perhaps the server has never seen it: it gets another name. */
   forget(text: string): void {
     this.names.delete(text)
+    this.columns.delete(text)
   }
 }
 
@@ -74,7 +87,8 @@ export class Batch {
   private readonly prepared: Prepared
   private readonly fresh = new Set<number>()
   private readonly found: Found[] = []
-  private columns: Columns = noColumns
+  /** Of the rows that come now, once they are known. */
+  private columns: Columns | undefined
   private rows: (readonly unknown[])[] = []
   private error: unknown
 
@@ -107,7 +121,7 @@ export class Batch {
           wire.parse({ text, name })
         }
         wire.bind({ statement: name, values })
-        if (isSilent !== true) wire.describe({ type: 'P' })
+        if (isSilent !== true && this.prepared.columnsOf(text) === undefined) wire.describe({ type: 'P' })
         wire.execute({})
       }
       wire.sync()
@@ -122,17 +136,27 @@ export class Batch {
       names: fields.map(({ name }) => name),
       parsers: fields.map(({ dataTypeID }) => parserOf(dataTypeID)),
     }
+    const at = this.statements[this.found.length]
+    if (at !== undefined) this.prepared.describes(at.text, this.columns)
+  }
+
+  /** Whoever reads nothing of it has asked for no description. */
+  private get now(): Columns {
+    const at = this.statements[this.found.length]
+    if (this.columns === undefined && at !== undefined && at.isSilent !== true)
+      this.columns = this.prepared.columnsOf(at.text)
+    return this.columns ?? noColumns
   }
 
   private takeRow(fields: readonly (string | null)[]): void {
-    const { parsers } = this.columns
+    const { parsers } = this.now
     if (parsers.length === 0) return
     this.rows.push(fields.map((text, at) => (text === null ? null : (parsers[at] as Parse)(text))))
   }
 
   private complete(command: string): void {
-    this.found.push({ fields: this.columns.names, rows: this.rows, command })
-    this.columns = noColumns
+    this.found.push({ fields: this.now.names, rows: this.rows, command })
+    this.columns = undefined
     this.rows = []
   }
 

@@ -47,6 +47,7 @@ import {
   seenText,
   standingHead,
 } from './head.ts'
+import { HeadsAhead } from './heads-ahead.ts'
 import { assertKnown } from '../migration.ts'
 import { openTables, type Opened } from './open.ts'
 import { toldLoss } from './lost-commits.ts'
@@ -136,6 +137,7 @@ export class PostgresDatabase implements Database {
   private isReconnected = false
   /** Whether it is asked ahead what is kept of all processes. */
   private asksAhead = true
+  private readonly headsAhead = new HeadsAhead()
   private readonly due = new DueTimes()
   private readonly competition: Competition
   private readonly turn: Turn
@@ -393,10 +395,15 @@ export class PostgresDatabase implements Database {
     return false
   }
 
-  /** What is kept of all processes is nearly always read again after a commit of others, so it is asked for with what tells of one. */
+  /**
+   * What is kept of all processes, and which tasks are next, is nearly always read again after a commit of others, so it is asked for with what tells
+   * of one.
+   */
   private keptAhead() {
-    const { asking } = this.questions
+    const { questions, headsAhead } = this
+    const { asking } = questions
     if (this.isReconnected || !this.asksAhead) return asking.first(() => undefined)
+    const heads = headsAhead.begin()
     const { shares } = this.config
     const wanted = {
       since: this.last.number,
@@ -404,12 +411,22 @@ export class PostgresDatabase implements Database {
       dominant: shares?.dominant !== undefined,
       held: new Map(),
     }
-    return asking.first(() => this.questions.kept(wanted, new Set()))
+    const readHeads = () => questions.loaded({ heads })
+    const reads = [() => questions.kept(wanted, new Set()), ...(heads.length === 0 ? [] : [readHeads])]
+    const first = asking.first(() => asking.ahead<() => unknown>(reads, (read) => read()))
+    return {
+      statements: first.statements,
+      take: (found: readonly Found[]) => {
+        first.take(found)
+        if (heads.length > 0) headsAhead.take(readHeads())
+      },
+    }
   }
 
   /** Nothing is left of the transaction before. */
   private beginAnew(): void {
     this.questions.asking.forget()
+    this.headsAhead.forget()
     this.next = undefined
     this.writes = []
     this.touched = undefined
@@ -537,8 +554,8 @@ export class PostgresDatabase implements Database {
     return this.ask(() => this.questions.duties(wanted))
   }
 
-  load(wanted: Wanted): Promise<Loaded> {
-    return this.ask(() => this.questions.loaded(wanted))
+  load(wanted: Wanted): Loaded | Promise<Loaded> {
+    return this.headsAhead.answer(wanted) ?? this.ask(() => this.questions.loaded(wanted))
   }
 
   /** In a transaction that is assumed, what others commit meanwhile shows when it is committed. */

@@ -117,6 +117,36 @@ test('a process that looks for what others have written begins to write only whe
   })
 })
 
+/** Whether the first tasks of streams had to be asked for, or were there already, each time that a store wanted them from now on. */
+function asksOf({ store }: Scene): () => readonly ('asked' | 'there')[] {
+  const { db } = partsOf(store)
+  const load = db.load.bind(db)
+  const asks: ('asked' | 'there')[] = []
+  db.load = (wanted) => {
+    const answer = load(wanted)
+    if (wanted.heads !== undefined) asks.push(answer instanceof Promise ? 'asked' : 'there')
+    return answer
+  }
+  return () => asks
+}
+
+test('the tasks that another process has queued are read in the trip that reads its commit', async () => {
+  await play(async ({ a, b }) => {
+    await b.worker('b', 4)
+    const asks = asksOf(b)
+    const claimed: string[] = []
+    const submitted: string[] = []
+    for (let n = 0; n < 3; n += 1) {
+      submitted.push(await a.accepted())
+      claimed.push((await b.claim()).taskId)
+    }
+    expect(claimed).toEqual(submitted)
+    // Which streams it claims from is known once it has claimed.
+    expect(asks().at(0)).toBe('asked')
+    expect(asks().slice(1)).not.toContain('asked')
+  })
+})
+
 test('a process learns that its task was canceled while a third one holds the turn and the lock', async () => {
   await play(async ({ a, b, hold }) => {
     await b.worker('b', 1)

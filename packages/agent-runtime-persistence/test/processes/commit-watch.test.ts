@@ -107,3 +107,27 @@ test('after a calm it looks at once again', () => {
   pace.hear(50)
   expect(pace.at).toBe(50)
 })
+
+test('once the others are quiet it looks although the last looks found nothing, and no more often than the looks may cost', () => {
+  const pace = new HintPace(2)
+  let now = 0
+  const look = (tookMs: number) => {
+    pace.hear(now)
+    now = pace.at
+    expect(pace.takes(now)).toBe(true)
+    now += tookMs
+    pace.looked(now, false)
+  }
+  for (let n = 0; n < 6; n++) look(0)
+  // They are quiet after one commit, or after the second.
+  pace.hear(now)
+  expect(pace.at - now).toBe(2)
+  pace.hear(now + 1.5)
+  expect(pace.at - now).toBe(3.5)
+  // They never are.
+  for (let ms = 2; ms < 12; ms++) pace.hear(now + ms)
+  expect(pace.at - now).toBe(10)
+  look(0.7)
+  pace.hear(now)
+  expect(pace.at - now).toBeCloseTo(7)
+})
