@@ -63,7 +63,9 @@ test('13.2 the events of a pipeline come in pages and as a stream, from any sequ
   expect(first.events[0].at).toMatch(/^\d{4}-/)
   const found = await page('types=foundAt&limit=1&after=1')
   expect(found).toMatchObject({ events: [{ data: { page: 2 } }], cursor: 2 })
-  const rest = await page('after=3&types=foundAt')
+  // The third is published once there is room: the next stage may have published by then.
+  const last: number = (await page('types=foundAt')).events[2].sequence
+  const rest = await page(`after=${last}&types=foundAt`)
   expect(rest).toEqual({ events: [] })
 
   const all = (await runtime.pipeline('two').status()).seq
@@ -76,7 +78,7 @@ test('13.2 the events of a pipeline come in pages and as a stream, from any sequ
   expect(looked.text).not.toContain('foundAt')
   // A browser that has everything is sent away, also where only other types come after.
   expect((await streamed('/two/events', { 'last-event-id': String(all) })).status).toBe(204)
-  expect((await streamed('/two/events?types=foundAt', { 'last-event-id': '3' })).status).toBe(204)
+  expect((await streamed('/two/events?types=foundAt', { 'last-event-id': String(last) })).status).toBe(204)
   expect((await streamed('/nobody/events')).status).toBe(404)
 })
 
