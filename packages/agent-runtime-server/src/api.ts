@@ -64,9 +64,12 @@ async function callEndpoint(
   if (it.repeat === 'anew' && request.header('idempotency-key') !== null) throw keyRefused()
   const params = readPart(it.params, 'path', given)
   const query = readPart(it.query, 'query', textsOf(request))
-  const { limits } = serving
+  const { limits, turns } = serving
+  // Most bodies have come by then. One that has not ends in a turn of its own.
+  await turns.end()
+  const { isWhole } = request
   const body = await readBody(it, request, it.maxBytes?.(limits) ?? limits.maxBodyBytes)
-  await serving.turns.end()
+  if (!isWhole) await turns.end()
   const call = { serving, caller, request, params, query, body }
   await refuseForeign(it, call)
   return it.run(call)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { problemOf } from '../src/problem/problem.ts'
 import type { Incoming, Reply } from '../src/wire/messages.ts'
@@ -79,8 +80,8 @@ test('a body that has come before anybody reads it is read as a whole', async ()
   expect(await bodies(client, 1)).toEqual(['abcdef'])
 })
 
-test('a body that is larger than the limit is refused where it comes in one piece', async () => {
-  const { client, seen } = await echo()
+test('a body that is larger than the limit is refused where it has come in one piece', async () => {
+  const { client, seen } = await echo(() => nextTurn())
   const size = LIMIT + 1
   client.write(`${chunkedHead}${size.toString(16)}\r\n${'x'.repeat(size)}\r\n0\r\n\r\n`)
   const [body = ''] = await bodies(client, 1)

@@ -63,6 +63,7 @@ function incomingOf(request: IncomingMessage): Incoming {
     target: request.url ?? '/',
     authority: '',
     header: (name) => headers[name]?.toString() ?? null,
+    isWhole: true,
     bytes: async () => new Uint8Array(),
     signal: new AbortController().signal,
   }

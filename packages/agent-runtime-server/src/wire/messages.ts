@@ -8,6 +8,8 @@ export interface Incoming {
   readonly authority: string
   /** A header by its name in small letters; null if there is none. */
   header(name: string): string | null
+  /** Whether the body has come as a whole, so that nobody waits for it. */
+  readonly isWhole: boolean
   /** The whole body. Throws `payload_too_large` once it is larger. */
   bytes(maxBytes: number): Promise<Uint8Array>
   /** Aborted when whoever asked is gone. */

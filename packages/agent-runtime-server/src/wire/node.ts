@@ -56,9 +56,17 @@ class NodeIncoming implements Incoming {
     return this.#request.headers[name]?.toString() ?? null
   }
 
-  bytes(maxBytes: number): Promise<Uint8Array> {
+  get isWhole(): boolean {
+    return this.#request.complete
+  }
+
+  async bytes(maxBytes: number): Promise<Uint8Array> {
     if (asking.delete(this.#request)) this.#response.writeContinue()
-    return bytesOf(this.#request, maxBytes)
+    if (!this.isWhole) return bytesOf(this.#request, maxBytes)
+    // To listen for its parts would cost more.
+    const whole = (this.#request.read() as Buffer | null) ?? nothing
+    if (whole.byteLength > maxBytes) throw bodyTooLarge(maxBytes)
+    return whole
   }
 
   get signal(): AbortSignal {
@@ -72,10 +80,12 @@ class NodeIncoming implements Incoming {
   }
 }
 
+const nothing = new Uint8Array()
+
 function bytesOf(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
   const cut = () => reject(new Error('the connection ended before the body'))
-  if (request.destroyed && !request.complete) cut()
+  if (request.destroyed) cut()
   const chunks: Uint8Array[] = []
   let size = 0
   request.on('data', (chunk: Buffer) => {

@@ -10,6 +10,7 @@ export function incomingOf(request: Request): Incoming {
     target: pathname + search,
     authority: host,
     header: (name) => headers.get(name),
+    isWhole: request.body === null,
     bytes: (maxBytes) => bytesOf(request, maxBytes),
     signal,
   }
