@@ -11,7 +11,13 @@ import { endpoints } from '../src/routes/endpoints.ts'
 import { setScene } from './scene.ts'
 import { type Call, callerOf, servedRuntime, serverOn, token } from './served.ts'
 
-const store = await openStore('sqlite::memory:', { lines: true, thread: false, checked: false })
+// On a slow machine the connection and the lease of the scene are there until the last test.
+const store = await openStore('sqlite::memory:', {
+  lines: true,
+  thread: false,
+  checked: false,
+  config: { leaseTtlMs: 600_000 },
+})
 const runtime = await servedRuntime({ store })
 // What looks after a store needs one on a file.
 const folder = mkdtempSync(join(tmpdir(), 'server-routes-'))

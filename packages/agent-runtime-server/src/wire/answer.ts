@@ -11,11 +11,22 @@ export type ToJson = (record: unknown) => unknown
  * keeps its numbers, because it is what the hashes are over.
  */
 export function toJsonWith(redact: Redaction): ToJson {
-  const shown = (name: ValueName, value: unknown) => valueToJson(redact(name, value))
+  const shown = (name: ValueName, record: object, value: unknown) => valueToJson(clean(name, record, value))
   const inside = (data: unknown): unknown => {
     if (typeof data !== 'object' || data === null || Array.isArray(data)) return data
     return Object.fromEntries(
-      Object.entries(data).map(([key, item]) => [key, isValueName(key) ? redact(key, item) : item]),
+      Object.entries(data).map(([key, item]) => [key, isValueName(key) ? clean(key, data, item) : item]),
+    )
+  }
+  /** Branches have a result each. The end of a child and a verdict have a user's value inside a value of the runtime's own. */
+  const clean = (name: ValueName, record: object, value: unknown): unknown => {
+    const rest = redact(name, value)
+    if (!isTable(rest)) return rest
+    if (name === 'result' && 'branchKeys' in record)
+      return Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, redact(name, item)]))
+    if (name !== 'value') return rest
+    return Object.fromEntries(
+      Object.entries(rest).map(([key, item]) => [key, isEnding(key) ? redact(key, item) : item]),
     )
   }
   const isSecret = hidesMessages(redact)
@@ -27,7 +38,7 @@ export function toJsonWith(redact: Redaction): ToJson {
       if (item === undefined) continue
       if (isTimeName(key) && typeof item === 'number') json[key] = isoOf(item)
       else if (key === 'data') json[key] = valueToJson(redact('data', inside(item)))
-      else if (isValueName(key)) json[key] = shown(key, item)
+      else if (isValueName(key)) json[key] = shown(key, record, item)
       // Why a task is as it is, in words: they have the messages of errors in them.
       else if (isSecret && key === 'summary' && typeof item === 'string') json[key] = REDACTED
       else if (isSecret && reasons.has(key)) json[key] = toJson(withoutMessages(item))
@@ -50,6 +61,16 @@ function withoutMessages(record: unknown): unknown {
   return Object.fromEntries(
     Object.entries(record).map(([key, item]) => [key, key === 'message' ? REDACTED : withoutMessages(item)]),
   )
+}
+
+function isEnding(name: string): name is ValueName {
+  return name === 'value' || name === 'output' || name === 'error'
+}
+
+function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
 }
 
 function isValueName(name: string): name is ValueName {
