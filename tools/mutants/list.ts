@@ -1501,6 +1501,18 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/pipeline/told.test.ts', 'as a later pass would take'],
   },
   {
+    name: '13.2 a stage that keeps its slot does not hear of other processes',
+    file: `${runtime}durable/pipeline/stage.ts`,
+    edits: [['wait).every(isToldOf)) return false', 'wait).length > 0) return false']],
+    killedBy: ['packages/agent-runtime/test/pipeline/told.test.ts', 'gets room that another process'],
+  },
+  {
+    name: '13.2 all that wait for room ask for it at once',
+    file: `${runtime}durable/pipeline/stir.ts`,
+    edits: [['for (const it of others) it.moved()', 'for (const it of others) it.heard()']],
+    killedBy: ['packages/agent-runtime/test/pipeline/told.test.ts', 'one that waits at a time'],
+  },
+  {
     name: '13.2 a stage that keeps its slot does not hear that a stage has ended',
     file: `${runtime}durable/pipeline/stir.ts`,
     edits: [['this.stir([endTopicOf(parentId)])', 'return']],

@@ -136,7 +136,7 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
       const published = { fenced: 'ok', as: 'published' }
       expect(await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2'])).toEqual(published)
       expect(await publish(scene, at(line, 'b'), 'p1', 'y', ['3'])).toEqual(published)
-      expect(await publish(scene, at(line, 'a'), 'p2', 'x', ['4'])).toEqual(published)
+      expect(await publish(scene, at(line, 'a'), 'p2', 'x', ['4'])).toEqual({ ...published, full: ['x'] })
       expect(await log(scene, line)).toEqual([
         [1, { data: 1, stage: 'a', type: 'x' }],
         [2, { data: 2, stage: 'a', type: 'x' }],
@@ -232,6 +232,7 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
     expect(await publish(scene, at(line, 'a'), 'p1', types, ['1', '2', '3', '4', '5'])).toEqual({
       fenced: 'ok',
       as: 'published',
+      full: ['x'],
     })
     expect((await log(scene, line)).map(([seq, event]) => [seq, event])).toEqual(
       types.map((type, n) => [n + 1, { data: n + 1, stage: 'a', type }]),
@@ -349,8 +350,8 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
         as: 'no_room',
         type: 'x',
       })
-      expect(await publish(scene, at(line, 'a'), 'p4', 'z', ['9'])).toMatchObject({ as: 'published' })
-      await receive(scene, at(line, 'b'), 'r1', ['x'])
+      expect(await publish(scene, at(line, 'a'), 'p4', 'z', ['9'])).toEqual({ fenced: 'ok', as: 'published' })
+      expect(await receive(scene, at(line, 'b'), 'r1', ['x'])).toMatchObject({ full: ['x'] })
       expect(await waits(scene, at(line, 'a'), { for: 'room', type: 'x' })).toMatchObject({ suspended: true })
       const { taskId } = at(line, 'a')
       expect((await scene.read({ kind: 'explain', taskId }))?.summary).toContain(
@@ -358,7 +359,11 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
       )
       await receive(scene, at(line, 'c'), 'r1', ['x'], 1)
       expect(await scene.task(taskId)).toMatchObject({ state: 'waiting' })
-      await receive(scene, at(line, 'c'), 'r2', ['x'], 1)
+      expect(await receive(scene, at(line, 'c'), 'r2', ['x'], 1)).toEqual({
+        fenced: 'ok',
+        as: 'received',
+        ranges: [[2, 1]],
+      })
       const again = await scene.claim()
       expect(again).toMatchObject({ taskId })
       expect(await publish(scene, again, 'p3', 'x', ['5'])).toMatchObject({ as: 'published' })

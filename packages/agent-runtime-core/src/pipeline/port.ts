@@ -32,7 +32,7 @@ export interface PipelineWrites {
       readonly keyHashes?: readonly (number | null)[] | undefined
     }
     outcome:
-      | { readonly fenced: 'ok'; readonly as: 'published' }
+      | ({ readonly fenced: 'ok'; readonly as: 'published' } & Room)
       /** Nothing was written: a stage has too many of this type to receive. */
       | { readonly fenced: 'ok'; readonly as: 'no_room'; readonly type: string }
       | StageRefusal
@@ -48,12 +48,18 @@ export interface PipelineWrites {
       readonly max: number
     }
     outcome:
-      | ({ readonly fenced: 'ok'; readonly as: 'received' } & TakenEvents)
+      | ({ readonly fenced: 'ok'; readonly as: 'received' } & TakenEvents & Room)
       /** Nothing was written: there are none now. */
       | { readonly fenced: 'ok'; readonly as: 'none' }
       | StageRefusal
       | { readonly fenced: 'stale' }
   }
+}
+
+/** The room that is left after a write. */
+interface Room {
+  /** The types of the write of which no event is taken now; absent if there is none. */
+  readonly full?: readonly string[]
 }
 
 /** The task is no stage of a pipeline, or its stage does not have the type. Nothing was written. */

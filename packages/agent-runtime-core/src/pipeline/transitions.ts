@@ -30,7 +30,7 @@ export function publish(ws: WorkingSet, it: Write<'publish'>): OutcomeOf<'publis
   const asked = askedBy(ws, it, (stage) => stage.publishes, types)
   if ('fenced' in asked) return asked
   const { row, place, memo, attempt } = asked
-  if (memo !== undefined) return { fenced: 'ok', as: 'published' }
+  if (memo !== undefined) return { fenced: 'ok', as: 'published', ...fullOf(row, types) }
   const full = types.find((type) => !hasRoom(row, type))
   if (full !== undefined) return { fenced: 'ok', as: 'no_room', type: full }
   const { at } = ws.now
@@ -49,9 +49,10 @@ export function publish(ws: WorkingSet, it: Write<'publish'>): OutcomeOf<'publis
       round: null,
     })
   }
-  ws.putPipeline({ ...row, log: withAll(row, it, typeOf) })
+  const log = withAll(row, it, typeOf)
+  ws.putPipeline({ ...row, log })
   remember(ws, it, `{"count":${it.events.length},"first":${row.log.seq + 1}}`)
-  return { fenced: 'ok', as: 'published' }
+  return { fenced: 'ok', as: 'published', ...fullOf({ ...row, log }, types) }
 }
 
 /** The log with the events of a publication: those of one type that follow each other at a time. */
@@ -76,13 +77,21 @@ export function receive(ws: WorkingSet, it: Write<'receive'>): OutcomeOf<'receiv
   const asked = askedBy(ws, it, (stage) => stage.subscribes, it.types)
   if ('fenced' in asked) return asked
   const { row, at, memo } = asked
-  if (memo !== undefined) return { fenced: 'ok', as: 'received', ...(parseJson(memo) as TakenEvents) }
+  if (memo !== undefined)
+    return { fenced: 'ok', as: 'received', ...(parseJson(memo) as TakenEvents), ...fullOf(row, it.types) }
   const delivery = deliveryFor(row, at, it.types, it.max)
   if (delivery.as === 'none') return { fenced: 'ok', as: 'none' }
   const ranges = delivery.as === 'events' ? delivery.ranges : []
   if (delivery.as === 'events') ws.putPipeline({ ...row, log: delivery.log })
   remember(ws, it, `{"ranges":${JSON.stringify(ranges)}}`)
-  return { fenced: 'ok', as: 'received', ranges }
+  const log = delivery.as === 'events' ? delivery.log : row.log
+  return { fenced: 'ok', as: 'received', ranges, ...fullOf({ ...row, log }, it.types) }
+}
+
+/** A stage that waits for room of these types need not ask. */
+function fullOf(row: PipelineRow, types: readonly string[]): { readonly full?: readonly string[] } {
+  const full = types.filter((type) => !hasRoom(row, type))
+  return full.length === 0 ? {} : { full }
 }
 
 interface Asked {

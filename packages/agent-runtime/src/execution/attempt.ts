@@ -15,6 +15,7 @@ import type { LogLevel } from '../api/logger.ts'
 import { RateLimits } from '../durable/rate-limits.ts'
 import { readTerms } from '../durable/child/submission-data.ts'
 import { Received } from '../durable/pipeline/received.ts'
+import { Stir } from '../durable/pipeline/stir.ts'
 import { UsageTab } from '../durable/usage-tab.ts'
 import { readHeartbeat } from '../terms/heartbeat.ts'
 import type { ProfileWatch } from '../lease/watch.ts'
@@ -265,6 +266,7 @@ export class Attempt implements Host, Running {
     this.handlerEnded = true
     this.#grace?.cancel()
     if (this.watch !== undefined) this.#endWatch(this.watch, failed)
+    Stir.of(this.parts.store).left(this.claim.taskId)
     this.#observer.slotFree(this)
     if (this.#dependants !== undefined)
       this.#stopDependants(new RuntimeError('step_outside_handler', 'the handler has ended'))

@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
-import { definePipeline, defineTask } from '../../src/index.ts'
-import { gate, turns, virtualRuntime, type VirtualRuntime } from '../virtual-runtime.ts'
+import { definePipeline, defineTask, type TaskContext } from '../../src/index.ts'
+import { folder } from '../real-processes.ts'
+import { gate, turns, virtualEnvironment, virtualRuntime, type VirtualRuntime } from '../virtual-runtime.ts'
 
 const nothing = z.undefined()
 const word = z.string()
@@ -18,7 +20,8 @@ async function begin(
   prepare: (virtual: VirtualRuntime) => void = () => undefined,
 ): Promise<Begun> {
   const pipeline = definePipeline({ name: 'line', maxUnread, stages })
-  const virtual = await virtualRuntime({ tasks: [pipeline, ...stages.map(({ task }) => task)] })
+  const tasks = [pipeline, ...stages.map(({ task }) => task)]
+  const virtual = await virtualRuntime({ tasks, workers: { capacity: 9 } })
   const { runtime } = virtual
   prepare(virtual)
   await runtime.submit(pipeline, undefined)
@@ -159,4 +162,226 @@ describe('13.2 a stage that keeps its slot', () => {
     await settled()
     expect(await state()).toBe('waiting')
   })
+
+  test('asks again only when there is room, and one that waits at a time', async () => {
+    const doors = [gate(), gate(), gate()] as const
+    const [first, second, third] = doors
+    // None of them ends: that may make room, too.
+    const says = defineTask({ type: 'says', input: nothing }, async (ctx) => {
+      await ctx.publish('word', 'a')
+      await ctx.waitForSignal('never')
+    })
+    const passes = defineTask({ type: 'passes', input: z.number() }, async (ctx, partition) => {
+      await doors[partition === 1 ? 0 : 1].promise
+      await ctx.receive({ word })
+      await ctx.waitForSignal('never')
+    })
+    const hears = defineTask({ type: 'hears', input: nothing }, async (ctx) => {
+      await third.promise
+      for (const _ of [1, 2, 3]) await ctx.receive({ word }, { max: 1 })
+    })
+    const twice = defineTask({ type: 'twice', input: nothing }, async (ctx) => {
+      await ctx.publishAll('word', ['a', 'b'])
+      await ctx.publish('word', 'c')
+    })
+    const asked: string[] = []
+    const counts = ({ store }: VirtualRuntime) => {
+      const write = store.write.bind(store)
+      const counted = async (it: Parameters<typeof write>[0]) => {
+        const outcome = await write(it)
+        if (it.kind === 'publish') asked.push((outcome as { readonly as: string }).as)
+        return outcome
+      }
+      Object.assign(store, { write: counted })
+    }
+    const many = await begin(
+      1,
+      [
+        { name: 'twice', task: twice, publishes: { word } },
+        { name: 'passes', task: passes, input: (_, it) => it, subscribes: ['word'], partitions: 2 },
+      ],
+      counts,
+    )
+    expect(asked).toEqual(['published', 'no_room'])
+    first.resolve()
+    await many.settled()
+    expect(asked).toEqual(['published', 'no_room'])
+    second.resolve()
+    await many.settled()
+    expect(asked.splice(0)).toEqual(['published', 'no_room', 'published'])
+
+    const one = await begin(
+      1,
+      [
+        { name: 'says', task: says, publishes: { word }, partitions: 3 },
+        { name: 'hears', task: hears, subscribes: ['word'] },
+      ],
+      counts,
+    )
+    // The pipeline gives its slot back.
+    await one.elapse(1)
+    expect(asked).toEqual(['published', 'no_room', 'no_room'])
+    third.resolve()
+    await one.settled()
+    expect(asked).toEqual(['published', 'no_room', 'no_room', 'published', 'published'])
+  })
+
+  test('keeps it for longer while its turn comes nearer', async () => {
+    const doors = [gate(), gate(), gate()] as const
+    const end = gate()
+    const said: number[] = []
+    const says = defineTask({ type: 'says', input: z.number() }, async (ctx, partition) => {
+      await ctx.publish('word', 'a')
+      said.push(partition)
+      await end.promise
+    })
+    const hears = defineTask({ type: 'hears', input: nothing }, async (ctx) => {
+      for (const { promise } of doors) {
+        await promise
+        await ctx.receive({ word }, { max: 1 })
+      }
+    })
+    const { runtime, elapse } = await begin(1, [
+      { name: 'says', task: says, input: (_, it) => it, publishes: { word }, partitions: 4 },
+      { name: 'hears', task: hears, subscribes: ['word'] },
+    ])
+    for (const door of doors) {
+      await elapse(40)
+      expect((await runtime.list({ types: ['says'], states: ['waiting'] })).tasks).toEqual([])
+      door.resolve()
+    }
+    await elapse(1)
+    expect(said.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4])
+    end.resolve()
+    await elapse(1)
+  })
+
+  test('gets events, and the end of the stream, from another process in time', async () => {
+    const [more, end] = [gate(), gate()]
+    const heard: string[] = []
+    const { elapse } = await apart(
+      9,
+      async (ctx) => {
+        await ctx.publish('word', 'a')
+        await more.promise
+        await ctx.publish('word', 'b')
+        await end.promise
+      },
+      async (ctx) => {
+        for (;;) {
+          const events = await ctx.receive({ word })
+          heard.push(...(events.length === 0 ? ['end'] : events.map(({ data }) => data)))
+          if (events.length === 0) return
+        }
+      },
+    )
+    expect(heard).toEqual(['a'])
+    more.resolve()
+    await elapse(11)
+    expect(heard).toEqual(['a', 'b'])
+    end.resolve()
+    await elapse(11)
+    expect(heard).toEqual(['a', 'b', 'end'])
+  })
+
+  test('gets room that another process has made in time', async () => {
+    const hold = gate()
+    const said: string[] = []
+    const { elapse } = await apart(
+      1,
+      async (ctx) => {
+        for (const text of ['a', 'b']) {
+          await ctx.publish('word', text)
+          said.push(text)
+        }
+      },
+      async (ctx) => {
+        await hold.promise
+        await ctx.receive({ word })
+        await ctx.waitForSignal('never')
+      },
+    )
+    expect(said).toEqual(['a'])
+    hold.resolve()
+    await elapse(11)
+    expect(said).toEqual(['a', 'b'])
+  })
+
+  test('gives it up at once for a task that comes before it', async () => {
+    const ran: string[] = []
+    const says = defineTask({ type: 'says', input: nothing }, async (ctx) => {
+      await ctx.publish('word', 'a')
+      await ctx.waitForSignal('never')
+    })
+    const hears = defineTask({ type: 'hears', input: nothing }, async (ctx) => {
+      while ((await ctx.receive({ word })).length > 0) ran.push('hears')
+    })
+    const urgent = defineTask({ type: 'urgent', input: nothing }, () => void ran.push('urgent'))
+    const line = definePipeline({
+      name: 'line',
+      stages: [
+        { name: 'says', task: says, publishes: { word } },
+        { name: 'hears', task: hears, subscribes: ['word'] },
+      ],
+    })
+    const { runtime, elapse } = await virtualRuntime({
+      tasks: [line, says, hears, urgent],
+      workers: { capacity: 1 },
+      config: { preemption: true },
+    })
+    await runtime.submit(line, undefined)
+    await elapse(1)
+    expect(ran).toEqual(['hears'])
+    await runtime.submit(urgent, undefined, { lane: 'interactive' })
+    await elapse(11)
+    expect(ran).toEqual(['hears', 'urgent'])
+  })
 })
+
+/** Runs two stages, each in a process of its own, from when both have begun. */
+async function apart(
+  maxUnread: number,
+  saying: (ctx: TaskContext) => Promise<void>,
+  hearing: (ctx: TaskContext) => Promise<void>,
+): Promise<Pick<VirtualRuntime, 'elapse'>> {
+  const begun = new Set<string>()
+  const doors = [gate(), gate()] as const
+  const says = defineTask({ type: 'says', input: nothing }, async (ctx) => {
+    begun.add('says')
+    await doors[0].promise
+    await saying(ctx)
+  })
+  const hears = defineTask({ type: 'hears', input: nothing }, async (ctx) => {
+    begun.add('hears')
+    await doors[1].promise
+    await hearing(ctx)
+  })
+  const line = definePipeline({
+    name: 'line',
+    maxUnread,
+    stages: [
+      { name: 'says', task: says, publishes: { word } },
+      { name: 'hears', task: hears, subscribes: ['word'] },
+    ],
+  })
+  const shared = { database: join(folder(), 'line.db'), environment: virtualEnvironment() }
+  const others = { types: ['line', 'says'] }
+  const { runtime, elapse } = await virtualRuntime({ ...shared, tasks: [line, says, hears], workers: others })
+  const other = await virtualRuntime({ ...shared, tasks: [hears] })
+  onTestFinished(async () => {
+    const stopped = other.runtime.stop({ drain: false })
+    await elapse(100)
+    await stopped
+  })
+  await runtime.submit(line, undefined)
+  // A process at rest looks seldom.
+  for (let turn = 0; begun.size < 2; turn += 1) {
+    expect(turn).toBeLessThan(200)
+    await elapse(10)
+  }
+  for (const door of doors) {
+    door.resolve()
+    await elapse(1)
+  }
+  return { elapse }
+}

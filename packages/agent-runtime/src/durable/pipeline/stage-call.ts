@@ -26,12 +26,15 @@ export interface StageCallFacts<T> {
   /** How long a later pass would take to come here. */
   readonly wayBackMs: number
   readonly attempt: (pipeline: PipelineRecord) => Promise<Tried<T>>
+  /** Whether that would be answered now; it writes nothing. */
+  readonly hasCome: (wait: StageWait) => Promise<boolean>
 }
 
 /**
  * A call of a stage that no memo answers. If it has to wait, it keeps its slot for a moment, because in a pipeline that flows what it waits
  * for comes at once; and for as long as a wait would cost, which is three commits and the way back through the handler. So it never costs more than
- * twice the cheaper of the two. Then it is a wait of the task, which holds no slot. Source: `docs/semantics.md 13.2`.
+ * twice the cheaper of the two. While others are given what it waits for, its turn comes nearer, and this time begins anew. Meanwhile it is told of what this process does, and looks for what others do. Then it is a wait of the task, which
+ * holds no slot. Source: `docs/semantics.md 13.2`.
  */
 export class StageCall<T> implements Start, Member {
   readonly answer: Answer<T>
@@ -40,10 +43,13 @@ export class StageCall<T> implements Start, Member {
   readonly #it: StageCallFacts<T>
   #counted = false
   #ended = false
-  /** Until when it keeps its slot, by the monotonic clock; undefined until it has to wait. */
-  #keepsSlotUntil: number | undefined
+  /** Undefined until it has to wait. */
+  #kept: Kept | undefined
   /** Ends its slot; there while it keeps it. */
   #deadline: Deadline | undefined
+  #pipeline = ''
+  /** The type of several of which it is told; undefined for all. */
+  #listensTo: string | undefined
   /** Stops that it is told of its pipeline. */
   #deaf: (() => void) | undefined
   /** It was told of something while the store was answering. */
@@ -71,7 +77,8 @@ export class StageCall<T> implements Start, Member {
     this.#pass.begun()
     this.#pass.gate.begin()
     this.#counted = true
-    this.#keepsSlotUntil = undefined
+    this.#kept = undefined
+    this.#listensTo = undefined
     this.#try()
   }
 
@@ -103,38 +110,82 @@ export class StageCall<T> implements Start, Member {
       if (!this.#leave()) this.answer.resolve(tried.value)
       return
     }
-    this.#awaited = tried.wait ?? this.#it.wait
-    const now = this.#monotonic()
-    // To suspend, to start again, and to ask again.
-    const costMs = this.#it.wayBackMs + 3 * (now - askedAt)
-    this.#keepsSlotUntil ??= now + Math.min(Math.max(costMs, KEEPS_SLOT_MS), MOST_KEPT_MS)
-    const leftMs = this.#keepsSlotUntil - now
+    if (tried.wait !== undefined) this.#awaits(tried.wait)
+    if (this.#kept === undefined) {
+      const now = this.#monotonic()
+      // To suspend, to start again, and to ask again.
+      const costMs = this.#it.wayBackMs + 3 * (now - askedAt)
+      this.#kept = { since: now, movedAt: now, forMs: Math.max(costMs, KEEPS_SLOT_MS) }
+    }
+    this.#keepSlot(this.#kept)
+  }
+
+  #keepSlot(kept: Kept): void {
+    const leftMs = endOf(kept) - this.#monotonic()
     if (leftMs <= 0 || this.#pass.attempt.yieldAsked) return this.#wait()
     // What this waits for may have come in the commit that answered, after the answer.
     if (this.#wasTold) return this.#try()
-    this.#deadline = this.#pass.attempt.parts.deadlines.after(leftMs, () => {
+    this.#deadline = this.#pass.attempt.parts.deadlines.after(Math.min(leftMs, LOOKS_AFTER_MS), () => {
       this.#deadline = undefined
-      if (!this.#ended) this.#wait()
+      if (!this.#ended) this.#look(kept)
     })
+  }
+
+  /** Nobody in this process has told it of anything; others may have published, received or ended. */
+  #look(kept: Kept): void {
+    if (endOf(kept) <= this.#monotonic() || this.#pass.attempt.yieldAsked) return this.#wait()
+    this.#it.hasCome(this.#awaited).then(
+      (hasCome) => this.#looked(kept, hasCome),
+      (error: unknown) => this.#fail(error),
+    )
+  }
+
+  #looked(kept: Kept, hasCome: boolean): void {
+    if (this.#ended) return
+    if (this.#scope.closedBy !== undefined) return this.refuse()
+    if (hasCome) this.#try()
+    else this.#keepSlot(kept)
   }
 
   /** It listens before it asks, so that nothing comes in between. */
   async #ask(): Promise<Tried<T>> {
     const pipeline = await this.#it.pipeline()
-    if (!this.#ended) this.#deaf ??= this.#listen(pipeline.taskId)
+    this.#pipeline = pipeline.taskId
+    if (!this.#ended) this.#deaf ??= this.#listen(this.#it.types)
     return this.#it.attempt(pipeline)
   }
 
-  #listen(pipeline: string): () => void {
-    const { wait, types } = this.#it
-    const topics = types.map((type) => topicOf(pipeline, wait.for, type))
-    return Stir.of(this.#pass.attempt.parts.store).listen([...topics, endTopicOf(pipeline)], () => {
-      if (this.#deadline === undefined) {
-        this.#wasTold = true
-        return
-      }
-      this.#dropDeadline()
-      this.#try()
+  /** It waits for one of its types only: who waits for another is told of that in its place. */
+  #awaits(wait: StageWait): void {
+    this.#awaited = wait
+    if (wait.for !== 'room' || this.#it.types.length === 1 || this.#listensTo === wait.type) return
+    this.#listensTo = wait.type
+    this.#deaf?.()
+    this.#deaf = this.#listen([wait.type])
+    this.#stir.stirFirst(this.#topicsOf(this.#it.types.filter((type) => type !== wait.type)))
+  }
+
+  get #stir(): Stir {
+    return Stir.of(this.#pass.attempt.parts.store)
+  }
+
+  #topicsOf(types: readonly string[]): readonly string[] {
+    return types.map((type) => topicOf(this.#pipeline, this.#it.wait.for, type))
+  }
+
+  #listen(types: readonly string[]): () => void {
+    return this.#stir.listen([...this.#topicsOf(types), endTopicOf(this.#pipeline)], {
+      heard: () => {
+        if (this.#deadline === undefined) {
+          this.#wasTold = true
+          return
+        }
+        this.#dropDeadline()
+        this.#try()
+      },
+      moved: () => {
+        if (this.#kept !== undefined) this.#kept.movedAt = this.#monotonic()
+      },
     })
   }
 
@@ -195,7 +246,22 @@ export class StageCall<T> implements Start, Member {
   }
 }
 
+/** How a call keeps the slot of its stage; times by the monotonic clock. */
+interface Kept {
+  readonly since: number
+  /** When something was done last about what it waits for. */
+  movedAt: number
+  /** So long after that. */
+  readonly forMs: number
+}
+
+function endOf({ since, movedAt, forMs }: Kept): number {
+  return Math.min(movedAt + forMs, since + MOST_KEPT_MS)
+}
+
 /** How long a stage keeps its slot for events, or for room, that may come at once. */
 const KEEPS_SLOT_MS = 50
 /** The longest that it keeps it, however long the way back was. */
 const MOST_KEPT_MS = 250
+/** How often it looks while it keeps it. */
+const LOOKS_AFTER_MS = 10

@@ -14,6 +14,8 @@ import {
   RuntimeError,
   show,
   type StageRefusal,
+  type StageTaskRecord,
+  type StageWait,
   type StepRecord,
   type TakenEvents,
   wholeNumber,
@@ -28,6 +30,7 @@ import type { StagePass } from './stage-pass.ts'
 import type { Callee } from '../pass/key-use.ts'
 import type { Scope } from '../pass/scope.ts'
 import { inputHashOf } from '../step/idempotency.ts'
+import { awaitedBy, isOver } from './stage-wait.ts'
 import { countOf, type ReadEvent, Received } from './received.ts'
 import { StageCall, type StageCallFacts, type Tried } from './stage-call.ts'
 import { Stir, topicOf } from './stir.ts'
@@ -173,7 +176,7 @@ export class Stage {
           if (outcome === undefined) return { as: 'lost' }
           if (outcome.as === 'none') return { as: 'wait' }
           if (outcome.as !== 'received') throw refusalOf('receive', pass, outcome)
-          this.#stir(taskId, 'room', names)
+          this.#stirRoom(taskId, names, outcome.full)
           return { as: 'done', value: await this.#read(key, outcome, types) }
         },
       })
@@ -212,7 +215,8 @@ export class Stage {
         if (outcome === undefined) return { as: 'lost' }
         if (outcome.as === 'no_room') return { as: 'wait', wait: { for: 'room', type: outcome.type } }
         if (outcome.as !== 'published') throw refusalOf('publish', this.#pass, outcome)
-        this.#stir(taskId, 'events', types)
+        this.#stirEvents(taskId, types)
+        this.#stirRoom(taskId, types, outcome.full)
         return { as: 'done', value: undefined }
       },
     })
@@ -254,17 +258,42 @@ export class Stage {
     return done
   }
 
-  #call<T>(scope: Scope, facts: Omit<StageCallFacts<T>, 'pipeline' | 'wayBackMs'>): StageCall<T> {
+  #call<T>(scope: Scope, facts: Omit<StageCallFacts<T>, 'pipeline' | 'wayBackMs' | 'hasCome'>): StageCall<T> {
     const wayBackMs = this.#replayedMs + this.#workedMs
-    return new StageCall<T>(this.#pass, scope, { ...facts, pipeline: () => this.#standing(), wayBackMs })
+    const hasCome = (wait: StageWait) => this.#hasCome(wait)
+    return new StageCall<T>(this.#pass, scope, {
+      ...facts,
+      pipeline: () => this.#standing(),
+      wayBackMs,
+      hasCome,
+    })
+  }
+
+  /** Whether a wait is over. Of those that run in this process it would have been told. */
+  async #hasCome(wait: StageWait): Promise<boolean> {
+    const stir = Stir.of(this.#pass.attempt.parts.store)
+    const isToldOf = ({ ended, taskId = '' }: StageTaskRecord) => ended || stir.runsHere(taskId)
+    if (awaitedBy(await this.#standing(), wait).every(isToldOf)) return false
+    this.#record = this.#readRecord()
+    return isOver(await this.#record, wait)
   }
 
   #monotonic(): number {
     return this.#pass.attempt.parts.environment.clock.monotonic()
   }
 
-  #stir(pipeline: string, of: 'events' | 'room', types: readonly string[]): void {
-    Stir.of(this.#pass.attempt.parts.store).stir(types.map((type) => topicOf(pipeline, of, type)))
+  #stirEvents(pipeline: string, types: readonly string[]): void {
+    Stir.of(this.#pass.attempt.parts.store).stir(types.map((type) => topicOf(pipeline, 'events', type)))
+  }
+
+  /** `full`: the types of which there is no room left. */
+  #stirRoom(pipeline: string, types: readonly string[], full: readonly string[] = []): void {
+    const stir = Stir.of(this.#pass.attempt.parts.store)
+    for (const type of types) {
+      const topics = [topicOf(pipeline, 'room', type)]
+      if (full.includes(type)) stir.move(topics)
+      else stir.stirFirst(topics)
+    }
   }
 
   /** The pipeline of the stage. Throws `unknown_stage`. */
@@ -277,6 +306,7 @@ export class Stage {
     const { taskId } = claim
     const record = await parts.store.read({ kind: 'pipeline', taskId })
     if (record?.stage === undefined) throw unknownStage(this.#pass)
+    Stir.of(parts.store).begun(taskId)
     return record
   }
 

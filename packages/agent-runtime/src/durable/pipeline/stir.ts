@@ -5,7 +5,9 @@ import { type Claim, parseJson, type Submission } from '@ku0/agent-runtime-core'
  * hears nothing asks the store.
  */
 export class Stir {
-  readonly #listeners = new Map<string, Set<() => void>>()
+  /** The tasks of stages that run in this process. */
+  readonly #here = new Set<string>()
+  readonly #listeners = new Map<string, Set<Listener>>()
 
   /** The one of a store. */
   static of(store: object): Stir {
@@ -14,24 +16,51 @@ export class Stir {
     return stir
   }
 
-  /** Calls `heard` whenever one of the topics is stirred. Returns what stops that. */
-  listen(topics: readonly string[], heard: () => void): () => void {
+  /** A pass of a stage runs here: this process is told of what it does. */
+  begun(taskId: string): void {
+    this.#here.add(taskId)
+  }
+
+  left(taskId: string): void {
+    this.#here.delete(taskId)
+  }
+
+  runsHere(taskId: string): boolean {
+    return this.#here.has(taskId)
+  }
+
+  /** Tells whenever something happens to one of the topics. Returns what stops that. */
+  listen(topics: readonly string[], listener: Listener): () => void {
     for (const topic of topics) {
       const listeners = this.#listeners.get(topic)
-      if (listeners === undefined) this.#listeners.set(topic, new Set([heard]))
-      else listeners.add(heard)
+      if (listeners === undefined) this.#listeners.set(topic, new Set([listener]))
+      else listeners.add(listener)
     }
     return () => {
       for (const topic of topics) {
         const listeners = this.#listeners.get(topic)
-        listeners?.delete(heard)
+        listeners?.delete(listener)
         if (listeners?.size === 0) this.#listeners.delete(topic)
       }
     }
   }
 
   stir(topics: readonly string[]): void {
-    for (const topic of topics) for (const heard of this.#listeners.get(topic) ?? []) heard()
+    for (const topic of topics) for (const it of this.#listeners.get(topic) ?? []) it.heard()
+  }
+
+  /** Tells the one that has listened longest. There is room for one of those that wait for it; who has taken it tells the next. */
+  stirFirst(topics: readonly string[]): void {
+    for (const topic of topics) {
+      const [first, ...others] = this.#listeners.get(topic) ?? []
+      first?.heard()
+      for (const it of others) it.moved()
+    }
+  }
+
+  /** Something was done about these topics that is no news for those who wait for them, but may soon be. */
+  move(topics: readonly string[]): void {
+    for (const topic of topics) for (const it of this.#listeners.get(topic) ?? []) it.moved()
   }
 
   /** A task has completed, maybe one of a stage: a stream may have ended, and whom it held back may go on. */
@@ -40,6 +69,14 @@ export class Stir {
     const { parentId } = parseJson(submission) as Pick<Submission, 'parentId'>
     if (parentId !== undefined) this.stir([endTopicOf(parentId)])
   }
+}
+
+/** One who waits for something. */
+interface Listener {
+  /** It may have come. */
+  heard(): void
+  /** It comes nearer. */
+  moved(): void
 }
 
 /** The topic of events of some type of a pipeline, or of room for them. */
