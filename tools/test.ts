@@ -9,6 +9,7 @@
 // or all together take more than theirs: tools/cpu/share.ts. The environment variable TEST_CPU_SECONDS sets a limit in seconds for every file of any run.
 // What was skipped is named at the end. The environment variable TEST_REPORT names a file for the counts and the names, as JSON.
 import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startVitest, type TestModule } from 'vitest/node'
@@ -17,6 +18,7 @@ import { startConsoleBuild } from './console-build.ts'
 import { allowanceOf, problemOfAll, shareOf } from './cpu/share.ts'
 import { cpuOf, showCpu } from './cpu/show.ts'
 import { failedOf, showFailed } from './failed-tests.ts'
+import { memoryFolder } from './memory-folder.ts'
 import { showSkipped, type SkippedTest } from './skipped-tests.ts'
 
 const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch] [--proof] [--landing | --whole]'
@@ -31,6 +33,11 @@ process.env['TEST_FOLDER'] = process.cwd()
 const { values: flags, positionals: files } = readFlags(process.argv.slice(2).filter((arg) => arg !== '--'))
 // Processes, and threads of stores, that tests start take half the time with the packages as they are built for users.
 if (!flags.watch) Object.assign(process.env, await environmentOfBuilt())
+// Temporary files of quick tests lie in memory; the long ones have a disk.
+const memory =
+  flags.proof || flags.watch || files.some((it) => it.includes('.proof.')) ? undefined : memoryFolder()
+// The browser of the console's tests is unpacked once for all runs.
+if (memory !== undefined) Object.assign(process.env, { LASTING_TMPDIR: tmpdir(), TMPDIR: memory })
 // tools/draws.ts, in each worker.
 if (flags.whole) process.env['WHOLE_PROOF'] = '1'
 // vitest.config.ts.

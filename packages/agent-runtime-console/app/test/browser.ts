@@ -15,9 +15,21 @@ export async function launch(): Promise<Browser> {
   const { default: chromium } = await import('@sparticuz/chromium')
   const given = process.env['CHROMIUM_PATH']
   return browsers.launch({
-    executablePath: given ?? (await chromium.executablePath()),
+    executablePath: given ?? (await unpacked(() => chromium.executablePath())),
     args: browserArguments(given === undefined ? chromium.args : ['--headless', '--no-sandbox']),
   })
+}
+
+/** It is unpacked once: beside the temporary files that last, where those of the run do not. */
+async function unpacked(unpack: () => Promise<string>): Promise<string> {
+  const { TMPDIR, LASTING_TMPDIR } = process.env
+  if (LASTING_TMPDIR === undefined) return unpack()
+  process.env['TMPDIR'] = LASTING_TMPDIR
+  try {
+    return await unpack()
+  } finally {
+    process.env['TMPDIR'] = TMPDIR
+  }
 }
 
 /** A page in a visit of its own, and what went wrong on it: errors on the console, failed requests, requests to other hosts. */
