@@ -10,7 +10,7 @@ export const lockMs = 5_000
 /** So long the server lets a transaction rest whose process is not heard of. Calls of the others, which it may hold up, are refused after 10 s. */
 const idleMs = 8_000
 /** How long the server may take for what crosses at once, the wait for a lock included. Whoever copies a store asks for much more. */
-const answerMs = { commit: 15_000, read: 60_000, listen: 15_000, vacuum: 15_000, copy: 3_600_000 } as const
+const answerMs = { commit: 15_000, read: 60_000, listen: 15_000, vacuum: 3_600_000, copy: 3_600_000 } as const
 type Purpose = keyof typeof answerMs
 
 /** Makes the connections of a store, each with its purpose in its name. */

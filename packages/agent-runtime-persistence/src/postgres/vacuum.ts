@@ -26,16 +26,17 @@ export class Vacuum {
     this.deleted += tasks
   }
 
-  /** No transaction waits for it. */
+  /** No transaction waits for it. A pooler has few connections to the server, which commits need. */
   afterCommit(): void {
     if (this.deleted < TASKS_TO_VACUUM || this.running !== undefined || this.isClosed) return
     this.deleted = 0
+    if (!this.connections.place.hasSessions) return
     this.running = this.run()
       .catch(() => undefined)
       .finally(() => (this.running = undefined))
   }
 
-  /** The server ends the table that it is at. */
+  /** Whatever is being vacuumed, the server finishes or gives up by itself. */
   close(): void {
     this.isClosed = true
     this.session?.drop()
@@ -45,13 +46,13 @@ export class Vacuum {
     const { connections } = this
     const { schema } = connections.place
     const session = await connections.open('vacuum')
+    if (this.isClosed) return session.drop()
     this.session = session
     try {
-      if (this.isClosed) return
       const { rows } = await session.query(dueText, [schema])
       const tables = rows.map(([name]) => `${schema}.${name as string}`)
-      // A table that another process is at is left to that one.
-      if (tables.length > 0) await session.runLong(`VACUUM (SKIP_LOCKED) ${tables.join(', ')}`)
+      // A table that another process is at is left to that one. Free pages at the end of a table are kept: to cut them, readers would have to wait.
+      if (tables.length > 0) await session.run(`VACUUM (SKIP_LOCKED, TRUNCATE false) ${tables.join(', ')}`)
     } finally {
       this.session = undefined
       await session.end()
