@@ -1,6 +1,8 @@
 import { join } from 'node:path'
+import { RuntimeError } from '@ku0/agent-runtime-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
+import { Stir } from '../../src/durable/pipeline/stir.ts'
 import { definePipeline, defineTask, type TaskContext } from '../../src/index.ts'
 import { folder } from '../real-processes.ts'
 import { gate, turns, virtualEnvironment, virtualRuntime, type VirtualRuntime } from '../virtual-runtime.ts'
@@ -45,6 +47,16 @@ function answerTogether(store: VirtualRuntime['store']): void {
     })
   }
   Object.assign(store, { write: held })
+}
+
+/** The next readings of the pipeline do this first. */
+function beforeReadings(store: VirtualRuntime['store'], before: () => Promise<void>): void {
+  const read = store.read.bind(store)
+  const held = async (it: Parameters<typeof read>[0]) => {
+    if (it.kind === 'pipeline') await before()
+    return await read(it)
+  }
+  Object.assign(store, { read: held })
 }
 
 describe('13.2 a stage that keeps its slot', () => {
@@ -226,6 +238,49 @@ describe('13.2 a stage that keeps its slot', () => {
     expect(asked).toEqual(['published', 'no_room', 'no_room', 'published', 'published'])
   })
 
+  test.each([
+    ['has published, and there is more', undefined, ['said', 'said', 'said', 'said']],
+    ['fails to publish', new Error('no'), ['said', 'said', 'failed', 'said']],
+  ])('tells the next one that waits for room when it %s', async (_, failure, expected) => {
+    const door = gate()
+    const said: string[] = []
+    let fails: Error | undefined
+    // None of them ends: all that wait would be told.
+    const says = defineTask({ type: 'says', input: nothing }, async (ctx) => {
+      await ctx.publish('word', 'a').then(
+        () => said.push('said'),
+        () => said.push('failed'),
+      )
+      await ctx.waitForSignal('never')
+    })
+    const hears = defineTask({ type: 'hears', input: nothing }, async (ctx) => {
+      await door.promise
+      await ctx.receive({ word }, { max: 2 })
+      await ctx.waitForSignal('never')
+    })
+    const stages = [
+      { name: 'says', task: says, publishes: { word }, partitions: 4 },
+      { name: 'hears', task: hears, subscribes: ['word'] },
+    ]
+    const { elapse, settled } = await begin(2, stages, ({ store }) => {
+      const write = store.write.bind(store)
+      const failing = async (it: Parameters<typeof write>[0]) => {
+        const failed = it.kind === 'publish' ? fails : undefined
+        if (failed === undefined) return await write(it)
+        fails = undefined
+        throw failed
+      }
+      Object.assign(store, { write: failing })
+    })
+    // The pipeline gives its slot back.
+    await elapse(1)
+    expect(said).toEqual(['said', 'said'])
+    fails = failure
+    door.resolve()
+    await settled()
+    expect(said).toEqual(expected)
+  })
+
   test('keeps it for longer while its turn comes nearer', async () => {
     const doors = [gate(), gate(), gate()] as const
     const end = gate()
@@ -307,6 +362,58 @@ describe('13.2 a stage that keeps its slot', () => {
     expect(said).toEqual(['a', 'b'])
   })
 
+  test('gets what comes after a look that failed', async () => {
+    const more = gate()
+    const heard: string[] = []
+    const { elapse, store } = await apart(
+      9,
+      async (ctx) => {
+        await ctx.publish('word', 'a')
+        await more.promise
+        await ctx.publish('word', 'b')
+        await ctx.waitForSignal('never')
+      },
+      async (ctx) => {
+        for (;;) heard.push(...(await ctx.receive({ word })).map(({ data }) => data))
+      },
+    )
+    let failed = 0
+    beforeReadings(store, async () => {
+      failed += 1
+      if (failed === 1) throw new RuntimeError('store_busy', 'the store is busy')
+    })
+    await elapse(11)
+    expect(failed).toBe(1)
+    more.resolve()
+    await elapse(11)
+    expect(heard).toEqual(['a', 'b'])
+  })
+
+  test('gives it up in time while a look takes long, and then is not here any more', async () => {
+    const answer = gate()
+    const { elapse, runtime, store } = await apart(
+      9,
+      async (ctx) => {
+        await ctx.publish('word', 'a')
+        await ctx.waitForSignal('never')
+      },
+      async (ctx) => {
+        while ((await ctx.receive({ word })).length > 0);
+      },
+    )
+    beforeReadings(store, () => answer.promise)
+    const hears = async () => (await runtime.list({ types: ['hears'] })).tasks[0]
+    const { taskId = '' } = (await hears()) ?? {}
+    expect((await hears())?.state).toBe('running')
+    await elapse(51)
+    expect((await hears())?.state).toBe('waiting')
+    const isHere = () => Stir.of(store).runsHere(taskId)
+    expect(isHere()).toBe(false)
+    answer.resolve()
+    await elapse(1)
+    expect(isHere()).toBe(false)
+  })
+
   test('gives it up at once for a task that comes before it', async () => {
     const ran: string[] = []
     const says = defineTask({ type: 'says', input: nothing }, async (ctx) => {
@@ -338,12 +445,12 @@ describe('13.2 a stage that keeps its slot', () => {
   })
 })
 
-/** Runs two stages, each in a process of its own, from when both have begun. */
+/** Runs two stages, each in a process of its own, from when both have begun. Gives the process of the one that hears. */
 async function apart(
   maxUnread: number,
   saying: (ctx: TaskContext) => Promise<void>,
   hearing: (ctx: TaskContext) => Promise<void>,
-): Promise<Pick<VirtualRuntime, 'elapse'>> {
+): Promise<VirtualRuntime> {
   const begun = new Set<string>()
   const doors = [gate(), gate()] as const
   const says = defineTask({ type: 'says', input: nothing }, async (ctx) => {
@@ -383,5 +490,5 @@ async function apart(
     door.resolve()
     await elapse(1)
   }
-  return { elapse }
+  return other
 }

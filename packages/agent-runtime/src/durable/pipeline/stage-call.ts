@@ -31,10 +31,12 @@ export interface StageCallFacts<T> {
 }
 
 /**
- * A call of a stage that no memo answers. If it has to wait, it keeps its slot for a moment, because in a pipeline that flows what it waits
- * for comes at once; and for as long as a wait would cost, which is three commits and the way back through the handler. So it never costs more than
- * twice the cheaper of the two. While others are given what it waits for, its turn comes nearer, and this time begins anew. Meanwhile it is told of what this process does, and looks for what others do. Then it is a wait of the task, which
- * holds no slot. Source: `docs/semantics.md 13.2`.
+ * A call of a stage that no memo answers. If it has to wait, it keeps its slot for a moment, because in a
+ * pipeline that flows what it waits for comes at once; and for as long as a wait would cost, which is three
+ * commits and the way back through the handler. So it never costs more than twice the cheaper of the two.
+ * While others are given what it waits for, its turn comes nearer, and this time begins anew. Meanwhile it is
+ * told of what this process does, and looks for what others do. Then it is a wait of the task, which holds no
+ * slot. Source: `docs/semantics.md 13.2`.
  */
 export class StageCall<T> implements Start, Member {
   readonly answer: Answer<T>
@@ -54,6 +56,10 @@ export class StageCall<T> implements Start, Member {
   #deaf: (() => void) | undefined
   /** It was told of something while the store was answering. */
   #wasTold = false
+  /** It was told that there may be room, and the store has not answered since. */
+  #knowsOfRoom = false
+  /** The look that is under way; undefined once its result does not count. */
+  #looking: Promise<boolean> | undefined
   #waits = 0
   #awaited: StageWait
 
@@ -105,6 +111,7 @@ export class StageCall<T> implements Start, Member {
   #heard(tried: Tried<T>, askedAt: number): void {
     if (this.#ended) return
     if (this.#scope.closedBy !== undefined || tried.as === 'lost') return this.refuse()
+    this.#knowsOfRoom &&= this.#wasTold
     if (tried.as === 'done') {
       // At this boundary the task may yield: then nothing is answered any more.
       if (!this.#leave()) this.answer.resolve(tried.value)
@@ -121,30 +128,43 @@ export class StageCall<T> implements Start, Member {
   }
 
   #keepSlot(kept: Kept): void {
-    const leftMs = endOf(kept) - this.#monotonic()
-    if (leftMs <= 0 || this.#pass.attempt.yieldAsked) return this.#wait()
+    const leftMs = this.#leftMs(kept)
+    if (leftMs <= 0) return this.#wait()
     // What this waits for may have come in the commit that answered, after the answer.
     if (this.#wasTold) return this.#try()
     this.#deadline = this.#pass.attempt.parts.deadlines.after(Math.min(leftMs, LOOKS_AFTER_MS), () => {
       this.#deadline = undefined
-      if (!this.#ended) this.#look(kept)
+      if (this.#ended) return
+      if (this.#leftMs(kept) > 0) this.#look()
+      // Beside the look, which may take long.
+      this.#keepSlot(kept)
     })
   }
 
-  /** Nobody in this process has told it of anything; others may have published, received or ended. */
-  #look(kept: Kept): void {
-    if (endOf(kept) <= this.#monotonic() || this.#pass.attempt.yieldAsked) return this.#wait()
-    this.#it.hasCome(this.#awaited).then(
-      (hasCome) => this.#looked(kept, hasCome),
-      (error: unknown) => this.#fail(error),
-    )
+  /** How much longer it may keep its slot. */
+  #leftMs(kept: Kept): number {
+    if (this.#scope.closedBy !== undefined || this.#pass.attempt.yieldAsked) return 0
+    return endOf(kept) - this.#monotonic()
   }
 
-  #looked(kept: Kept, hasCome: boolean): void {
-    if (this.#ended) return
+  /** Nobody in this process has told it of anything; others may have published, received or ended. */
+  #look(): void {
+    if (this.#looking !== undefined) return
+    const looking = this.#it.hasCome(this.#awaited)
+    this.#looking = looking
+    const looked = (hasCome: boolean) => {
+      if (this.#looking === looking) this.#looked(hasCome)
+    }
+    // It is only a look: one that fails has found nothing.
+    looking.then(looked, () => looked(false))
+  }
+
+  #looked(hasCome: boolean): void {
+    this.#looking = undefined
     if (this.#scope.closedBy !== undefined) return this.refuse()
-    if (hasCome) this.#try()
-    else this.#keepSlot(kept)
+    if (!hasCome) return
+    this.#stopLooking()
+    this.#try()
   }
 
   /** It listens before it asks, so that nothing comes in between. */
@@ -176,11 +196,12 @@ export class StageCall<T> implements Start, Member {
   #listen(types: readonly string[]): () => void {
     return this.#stir.listen([...this.#topicsOf(types), endTopicOf(this.#pipeline)], {
       heard: () => {
+        this.#knowsOfRoom = this.#it.wait.for === 'room'
         if (this.#deadline === undefined) {
           this.#wasTold = true
           return
         }
-        this.#dropDeadline()
+        this.#stopLooking()
         this.#try()
       },
       moved: () => {
@@ -189,15 +210,20 @@ export class StageCall<T> implements Start, Member {
     })
   }
 
-  #dropDeadline(): void {
+  #stopLooking(): void {
     this.#deadline?.cancel()
     this.#deadline = undefined
+    this.#looking = undefined
   }
 
   #stopListening(): void {
-    this.#dropDeadline()
+    this.#stopLooking()
     this.#deaf?.()
     this.#deaf = undefined
+    if (!this.#knowsOfRoom) return
+    this.#knowsOfRoom = false
+    // Only the first is told of room. This one leaves, so the next has to know.
+    this.#stir.stirFirst(this.#topicsOf(this.#listensTo === undefined ? this.#it.types : [this.#listensTo]))
   }
 
   #wait(): void {

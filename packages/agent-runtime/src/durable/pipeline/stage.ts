@@ -274,8 +274,9 @@ export class Stage {
     const stir = Stir.of(this.#pass.attempt.parts.store)
     const isToldOf = ({ ended, taskId = '' }: StageTaskRecord) => ended || stir.runsHere(taskId)
     if (awaitedBy(await this.#standing(), wait).every(isToldOf)) return false
-    this.#record = this.#readRecord()
-    return isOver(await this.#record, wait)
+    const record = await this.#readRecord()
+    this.#record = Promise.resolve(record)
+    return isOver(record, wait)
   }
 
   #monotonic(): number {
@@ -302,11 +303,13 @@ export class Stage {
   }
 
   async #readRecord(): Promise<PipelineRecord> {
-    const { claim, parts } = this.#pass.attempt
-    const { taskId } = claim
-    const record = await parts.store.read({ kind: 'pipeline', taskId })
+    const { attempt } = this.#pass
+    const { taskId } = attempt.claim
+    const { store } = attempt.parts
+    const record = await store.read({ kind: 'pipeline', taskId })
     if (record?.stage === undefined) throw unknownStage(this.#pass)
-    Stir.of(parts.store).begun(taskId)
+    // If the handler has ended meanwhile, nothing would take this back.
+    if (attempt.closedBy === undefined) Stir.of(store).begun(taskId)
     return record
   }
 

@@ -49,7 +49,10 @@ export class Stir {
     for (const topic of topics) for (const it of this.#listeners.get(topic) ?? []) it.heard()
   }
 
-  /** Tells the one that has listened longest. There is room for one of those that wait for it; who has taken it tells the next. */
+  /**
+   * Tells the one that has listened longest. There is room for one of those that wait for it; who has taken it,
+   * or leaves without it, tells the next.
+   */
   stirFirst(topics: readonly string[]): void {
     for (const topic of topics) {
       const [first, ...others] = this.#listeners.get(topic) ?? []
