@@ -7,6 +7,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { sourcesDigest } from '../packages/agent-gym/src/report/sources.ts'
+import { livesOfLanding } from './ci/stages.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 const marks = /(<!-- evidence -->\n)[^]*?(<!-- \/evidence -->)/
@@ -88,7 +89,7 @@ export function statement(
 
 function simulated(shown: (number: number) => string, all: number, present: number): string {
   const where = present === 0 ? ' on earlier sources' : `, ${shown(present)} of them on the present sources`
-  return `${shown(all)} simulated lifetimes of processes${where}; CI runs 100 more for every change`
+  return `${shown(all)} simulated lifetimes of processes${where}; CI runs ${livesOfLanding} more for every change`
 }
 
 function read(page: string): string {

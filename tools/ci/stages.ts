@@ -23,6 +23,9 @@ export interface Stage {
 /** `landing`: before each change. `nightly`: the long versions of what draws its cases. */
 export type Length = 'landing' | 'nightly'
 
+/** So many simulated lifetimes of processes a landing plays. */
+export const livesOfLanding = 50
+
 /** As the README tells a reader to call it. */
 const npx = 'npx -y pnpm@12.21.0'
 /** That pnpm, which `.ci/run` puts on the PATH: npx takes a second of a processor to find it again. */
@@ -80,7 +83,7 @@ const longReport = 'packages/agent-gym/reports/medium-and-hard.json'
 /** In the order in which they start. What a later stage reads, an earlier one that runs alone has written. */
 export function stagesOf(length: Length, seed = 1): readonly Stage[] {
   const pick = <T>(landing: T, nightly: T): T => (length === 'landing' ? landing : nightly)
-  const seeds = `${seed}..${seed + pick(50, 20_000) - 1}`
+  const seeds = `${seed}..${seed + pick(livesOfLanding, 20_000) - 1}`
   return [
     // The linter and the build of the console's pages need what only those pages do: it is there before both begin.
     { name: 'types', command: `node packages/agent-runtime-console/app/install.ts && ${pnpm} exec tsc -b` },
@@ -133,7 +136,8 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     },
     {
       name: 'the README command of the gym',
-      command: `${npx} gym --only ${shownScenario} && test -s ${report}`,
+      // The report of "the gym" is gone first, and read by no stage after it.
+      command: `rm -f ${report} && ${npx} gym --only ${shownScenario} && test -s ${report}`,
       isTimed: true,
       cores: 1,
     },
@@ -175,7 +179,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       command: `! ${pnpm} --filter @ku0/agent-runtime test -- --grep 'no test has this name'`,
       cores: 1,
     },
-    // Short ones are among the long tests, those of races only where nothing is left to the night.
+    // Short ones of kills, of races and of everybody at once are long tests, which a landing leaves to the night too (night.ts).
     ...pick(
       [],
       [

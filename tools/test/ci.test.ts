@@ -130,12 +130,19 @@ test('a landing runs each easy scenario of the gym once: those with a bar of tim
   const ids = [...timed.ids, ...counted.ids, ...shown.ids]
   expect(ids).toHaveLength(easy.length)
   expect(new Set(ids)).toEqual(new Set(easy.map(({ id }) => id)))
+  // Neighbours would spoil a time or a rate.
+  const spoilt = easy
+    .filter(({ id }) => [...counted.ids, ...shown.ids].includes(id))
+    .flatMap(({ id, expect: bars }) => bars.map(({ measure }) => `${id}: ${measure}`))
+    .filter((bar) => /Ms\b|PerSec\b/.test(bar))
+  expect(spoilt).toEqual([])
 })
 
 interface Scenario {
   readonly id: string
   readonly difficulty: string
   readonly arrivals: readonly { readonly how: string }[]
+  readonly expect: readonly { readonly measure: string }[]
 }
 
 test('the long tests begin with files that are there', () => {

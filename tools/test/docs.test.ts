@@ -130,7 +130,7 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
     ]
     expect(statement('34', lives, runs, 'evidence')).toBe(
       [
-        '- [simulation](evidence/simulation.md): 1 500 simulated lifetimes of processes, 500 of them on the present sources; CI runs 100 more for every change',
+        '- [simulation](evidence/simulation.md): 1 500 simulated lifetimes of processes, 500 of them on the present sources; CI runs 50 more for every change',
         '- on the present sources: [kills](evidence/kills.md), [chaos](evidence/scenarios.md#chaos)',
         '- on earlier sources: [soak](evidence/soak.md)',
       ].join('\n'),

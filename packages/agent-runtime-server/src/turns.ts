@@ -1,6 +1,6 @@
 /**
  * Lets the requests that arrive in one turn of the event loop go on together. Their calls of the store then cross to its thread as
- * one message and is written in one commit; request by request, each would wake the thread.
+ * one message and are written in one commit; request by request, each would wake the thread.
  */
 export class Turns {
   readonly #later: (run: () => void) => void

@@ -56,7 +56,12 @@ function command(): Command {
       3_000_000,
     )
     .option('--kept <n>', 'how many are kept', number('a number of tasks', 0, 1_000_000_000, true), 100_000)
-    .option('--samples <n>', 'how often the size is read', number('a number of samples', 1, 10_000, true), 30)
+    .option(
+      '--samples <n>',
+      'how often the size is read: 6 times or more, since the end is compared with the size after a sixth of the tasks',
+      number('a number of samples', 6, 10_000, true),
+      30,
+    )
     .option(
       '--store <kind>',
       'sqlite, postgres, or the URL of a PostgreSQL server',

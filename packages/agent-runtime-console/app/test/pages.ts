@@ -32,7 +32,7 @@ export const pages: readonly (readonly [path: string, withTasks: string, without
 ]
 
 /**
- * Every page, with tasks and without any, in both themes and at two widths. A landing looks at each page with tasks in one of them, by turns, and at every fourth
+ * Every page, with tasks and without any, in both themes and at two widths. A landing looks at each page with tasks in one of them, by turns, and at every second
  * one without any in the other; each night looks at all.
  */
 export function testPages(browser: () => Browser): void {

@@ -45,12 +45,13 @@ export function DeadLettersPage() {
   const mayOperate = useMayOperate()
   const [isBulk, setBulk] = useState(false)
   const filter = { ...(kind === undefined ? {} : { kind }), ...(type === undefined ? {} : { type }) }
+  // Inputs are not shown.
+  const shown = { ...filter, values: false }
   const letters = useInfiniteQuery({
     queryKey: ['dead letters', kind, type],
     queryFn: ({ pageParam }) =>
       api().deadLetters({
-        ...filter,
-        values: false,
+        ...shown,
         limit: 50,
         ...(pageParam === '' ? {} : { cursor: pageParam }),
       }),
@@ -67,7 +68,7 @@ export function DeadLettersPage() {
   return (
     <Page
       title="Dead letters"
-      beside={<Copy text={curl(pathWith('/dead-letters', Object.entries(filter)))} label="Copy as cURL" />}
+      beside={<Copy text={curl(pathWith('/dead-letters', Object.entries(shown)))} label="Copy as cURL" />}
     >
       <section className="filters" aria-label="Filter">
         <label className="field">

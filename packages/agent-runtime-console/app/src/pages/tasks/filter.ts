@@ -68,11 +68,11 @@ export function listFilterOf({ states, types, lanes: wanted, label, ...rest }: T
   }
 }
 
-/** Where the API has the list of a filter: there each label is a parameter of its own. */
+/** Where the API has the list of a filter, as the page shows it: without inputs and outputs. Each label is a parameter of its own there. */
 export function listPathOf(filter: TaskFilter): string {
   const { labels = {}, ...rest } = listFilterOf(filter)
   const wanted = Object.entries(labels).map(([name, value]) => ['label', `${name}=${value}`] as const)
-  return pathWith('/tasks', [...Object.entries(rest), ...wanted])
+  return pathWith('/tasks', [...Object.entries(rest), ...wanted, ['values', false]])
 }
 
 /** A name without a value selects what has an empty one: without it the list, and what is done with all of it, would be of all tasks. */
