@@ -1428,6 +1428,18 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'loses its connection'],
   },
   {
+    name: 'a holder of the turn that has no limit of rest may stand still',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [['this.asked += 1', 'this.asked = 0']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'no limit of rest'],
+  },
+  {
+    name: 'a look counts as one that found something because an earlier one did',
+    file: `${persistence}engine/engine.ts`,
+    edits: [['    this.found = false\n    this.due', '    this.due']],
+    killedBy: ['packages/agent-runtime-persistence/test/open/engine.test.ts', 'nothing of an earlier one'],
+  },
+  {
     name: 'a process that is gone goes on waiting for the turn',
     file: `${persistence}postgres/connections.ts`,
     edits: [['client_connection_check_interval TO 1000', 'client_connection_check_interval TO 0']],

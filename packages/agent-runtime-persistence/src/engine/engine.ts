@@ -54,6 +54,8 @@ export class Engine {
   private claimable = true
   /** The last look found nothing to write: the next one does without the lock. */
   private looksInVain = false
+  /** There was something to write since the last hint, besides calls. */
+  private found = false
   private staleWrites = 0
   private commits = 0
   private repeatedFlushes = 0
@@ -169,6 +171,7 @@ export class Engine {
 
   /** Somebody else has written: the next turn looks at once. */
   hint(): void {
+    this.found = false
     this.due.tickNow(this.mono())
   }
 
@@ -179,9 +182,9 @@ export class Engine {
     return news === 'takers' && (this.inForce.config.preemption || this.hasDemand())
   }
 
-  /** Whether the last look found something to write. */
+  /** Whether the turn after the last hint found something to write. A flush with calls does not tell. */
   get hasFound(): boolean {
-    return !this.looksInVain
+    return this.found
   }
 
   /** Whether this process holds no lease. */
@@ -461,7 +464,7 @@ export class Engine {
     if (end.as === 'sent') {
       const { flushed, foreign, sent } = end
       const it = { flushed, foreign, batch, mono, held: new Map(cache.running) }
-      if (batch.length === 0) this.looksInVain = !flushed.wrote
+      if (batch.length === 0) this.looked(flushed.wrote)
       this.hand(flushed, 1)
       this.taken({ flushed, foreign })
       this.sent.add(it, sent)
@@ -470,13 +473,13 @@ export class Engine {
     if (end.as === 'looked') {
       this.busySince = undefined
       this.claimable ||= end.finds
-      this.looksInVain = !end.finds
+      this.looked(end.finds)
       yield* this.told({ flushed: end.flushed, foreign: end.foreign, batch, mono })
       return 'looked'
     }
     this.busySince = undefined
     if (end.as === 'committed') {
-      if (batch.length === 0) this.looksInVain = !end.flushed.wrote
+      if (batch.length === 0) this.looked(end.flushed.wrote)
       const { flushed, foreign } = end
       this.hand(flushed, 1)
       // What is told of leases and workers besides the answers is read from the cache.
@@ -491,6 +494,11 @@ export class Engine {
     if (this.isFinal(error)) throw error
     held.tellLapsed()
     return this.refuseOrRepeat(batch, error, mono)
+  }
+
+  private looked(finds: boolean): void {
+    this.looksInVain = !finds
+    this.found ||= finds
   }
 
   private isFinal(error: unknown): boolean {

@@ -86,8 +86,10 @@ export class Batch {
   private readonly statements: readonly Statement[]
   private readonly prepared: Prepared
   private readonly fresh = new Set<number>()
+  /** By place: what rows look like of which no description was asked. A batch before this one may fail meanwhile, and its statements are forgotten. */
+  private readonly known = new Map<number, Columns>()
   private readonly found: Found[] = []
-  /** Of the rows that come now, once they are known. */
+  /** Of the rows that come now, once they are described. */
   private columns: Columns | undefined
   private rows: (readonly unknown[])[] = []
   private error: unknown
@@ -121,7 +123,11 @@ export class Batch {
           wire.parse({ text, name })
         }
         wire.bind({ statement: name, values })
-        if (isSilent !== true && this.prepared.columnsOf(text) === undefined) wire.describe({ type: 'P' })
+        if (isSilent !== true) {
+          const columns = this.prepared.columnsOf(text)
+          if (columns === undefined) wire.describe({ type: 'P' })
+          else this.known.set(place, columns)
+        }
         wire.execute({})
       }
       wire.sync()
@@ -140,22 +146,23 @@ export class Batch {
     if (at !== undefined) this.prepared.describes(at.text, this.columns)
   }
 
-  /** Whoever reads nothing of it has asked for no description. */
-  private get now(): Columns {
-    const at = this.statements[this.found.length]
-    if (this.columns === undefined && at !== undefined && at.isSilent !== true)
-      this.columns = this.prepared.columnsOf(at.text)
-    return this.columns ?? noColumns
+  private get now(): Columns | undefined {
+    return this.columns ?? this.known.get(this.found.length)
   }
 
   private takeRow(fields: readonly (string | null)[]): void {
-    const { parsers } = this.now
+    const { parsers = [] } = this.now ?? {}
+    if (parsers.length < fields.length) {
+      // Whoever reads nothing of it has asked for no description.
+      if (this.statements[this.found.length]?.isSilent !== true) this.fail(undescribed())
+      return
+    }
     if (parsers.length === 0) return
     this.rows.push(fields.map((text, at) => (text === null ? null : (parsers[at] as Parse)(text))))
   }
 
   private complete(command: string): void {
-    this.found.push({ fields: this.now.names, rows: this.rows, command })
+    this.found.push({ fields: this.now?.names ?? [], rows: this.rows, command })
     this.columns = undefined
     this.rows = []
   }
@@ -176,7 +183,12 @@ interface Description {
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
 }
 
-const noColumns: Columns = { names: [], parsers: [] }
+/** A breach of the protocol: as where the connection is lost, another one is asked what has become of a commit. */
+function undescribed(): Error {
+  return Object.assign(new Error('the server sent rows on the connection that it has not described'), {
+    code: '08P01',
+  })
+}
 
 /** Values come as SQLite hands them over: numbers, texts and buffers. */
 function parserOf(type: number): Parse {

@@ -25,6 +25,7 @@ export class Turn {
   private readonly asking: Readonly<Record<'calm' | 'awaited' | 'little', readonly Statement[]>>
   private readonly look: Statement
   private readonly release: Statement
+  private readonly endsStill: Statement
   private readonly it: TurnParts
   /** When it is to be given back, while this process has it. */
   private until: number | undefined
@@ -33,6 +34,8 @@ export class Turn {
   /** Its flushes are large. */
   private hasMuch = false
   private timer: Timer | undefined
+  /** So often it was asked for since it was last given. */
+  private asked = 0
 
   constructor(it: TurnParts) {
     this.it = it
@@ -52,6 +55,10 @@ export class Turn {
     const isHeld = (number: number) => `NOT pg_try_advisory_xact_lock(${key}, ${number})`
     this.look = { text: `SELECT ${isHeld(1)}, ${isHeld(2)}`, values: [] }
     this.release = statement(`SELECT pg_advisory_unlock(${key}, 0), ${idle(0)}`)
+    this.endsStill =
+      statement(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle' AND state_change < now() - interval '${stillMs} ms'
+      AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND classid = (${key}::bigint & 4294967295)::oid AND objid = 0 AND objsubid = 2)`)
   }
 
   /** Whether this process has it, and may begin a flush. */
@@ -73,7 +80,11 @@ export class Turn {
     // In a transaction of its own: the next one may see what was committed by the time that the turn was given.
     const begins = [statement('BEGIN'), statement(limited, [waitMs])]
     const asking = this.asking[isAwaited ? 'awaited' : hasMuch ? 'calm' : 'little']
+    // The connection of an older program has no limit of rest. Where this role may not end it, nothing follows from that.
+    if (this.asked >= mostInVain) session.batch([this.endsStill]).catch(() => undefined)
+    this.asked += 1
     await session.batch([...begins, ...asking], waitMs)
+    this.asked = 0
   }
 
   /** It was given to this process. `others`: how many may wait for it. */
@@ -167,3 +178,5 @@ const mostPatienceMs = 30_000
 const patienceForOneMs = 150
 /** A holder whose connection rests for so long outside of a transaction stands still. In one it has as long as any. */
 const stillMs = 3_000
+/** After so many waits in vain a process ends the connection of a holder that stands still, which the server has not done. */
+const mostInVain = 2

@@ -53,6 +53,8 @@ function openEngine(given: Given = {}) {
     take: () => runNow(store.engine.take()),
     takeFirst: () => runNow(store.engine.takeFirst()),
     settle: () => runNow(store.engine.settle()),
+    hint: () => store.engine.hint(),
+    hasFound: () => store.engine.hasFound,
     rests: () => store.engine.rests,
     takeReads: () => store.engine.takeReads(),
     restMs: () => store.engine.restMs(),
@@ -326,6 +328,31 @@ describe('a flush looks for what is due only where there may be something', () =
     expect(first.claims.map(({ sequence }) => sequence)).toEqual([1, 2, 3])
     for (const { engine } of [first, other]) engine.close()
   })
+})
+
+test('a look has found what was to be written in its own turn, and nothing of an earlier one', () => {
+  const path = join(scratchFolder(), 'store.db')
+  const clock = new VirtualClock()
+  const first = openEngine({ path, processId: 'first', clock })
+  const other = openEngine({ path, processId: 'other', clock })
+  const submit = { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] } as const
+  const looks = () => {
+    // Beside another process it lets go of the lock for a moment after each commit.
+    clock.advanceBy(50)
+    first.engine.hint()
+    first.take()
+    return first.engine.hasFound()
+  }
+  first.engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+  first.engine.setDemand('w', 1)
+  expect(looks()).toBe(false)
+  other.engine.write(1, submit)
+  other.take()
+  expect(looks()).toBe(true)
+  expect(first.claims).toHaveLength(1)
+  first.engine.write(2, submit)
+  expect(looks()).toBe(false)
+  for (const { engine } of [first, other]) engine.close()
 })
 
 describe('a tick that comes late', () => {

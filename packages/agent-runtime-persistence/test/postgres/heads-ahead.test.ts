@@ -55,3 +55,26 @@ test('a flush with many streams asks for none of them ahead', () => {
   ahead.answer({ heads: Array.from({ length: 9 }, (_, stream) => ({ stream, after: 0, limit: 1 })) })
   expect(ahead.begin()).toEqual([])
 })
+
+test('a flush that wants one stream after the other has both of them ahead the next time', () => {
+  const ahead = new HeadsAhead()
+  const second = [{ stream: 8, after: 0, limit: 5 }]
+  ahead.answer({ heads: wanted })
+  ahead.answer({ heads: second })
+  expect(ahead.begin()).toEqual([...wanted, ...second])
+  ahead.take(found(7))
+  ahead.take(found(8))
+  expect(ahead.answer({ heads: wanted })).toEqual(found(7))
+  expect(ahead.answer({ heads: second })).toEqual(found(8))
+})
+
+test('where each flush wants another stream than the one before it, none is asked for, until one wants the same', () => {
+  const ahead = new HeadsAhead()
+  const asked = (stream: number) => {
+    const streams = ahead.begin().map((it) => it.stream)
+    ahead.answer({ heads: [{ stream, after: 0, limit: 20 }] })
+    return streams
+  }
+  expect([7, 8, 7, 8, 7, 8].map(asked)).toEqual([[], [7], [8], [], [], []])
+  expect([8, 8].map(asked)).toEqual([[], [8]])
+})

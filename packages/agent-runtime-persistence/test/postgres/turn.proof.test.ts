@@ -176,6 +176,15 @@ test('a holder of the turn that stands still loses its connection before calls a
   expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 23, faultCount: 0 })
 })
 
+test('a holder of the turn that has no limit of rest, as one of an older program, loses its connection after others have waited twice', async () => {
+  const { one, two, url } = await competing()
+  const { session } = await newTurn(url)
+  await session.query(`SELECT pg_advisory_lock(${turnKey}, 0)`)
+  await Promise.all([submitMany(one, 'one', 10), submitMany(two, 'two', 10)])
+  await expect.poll(() => session.lost, { interval: 5 }).toMatchObject({ code: '57P01' })
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 23, faultCount: 0 })
+})
+
 test('a connection may rest for as long as it likes once it has given the turn back, or its transaction has failed', async () => {
   const { session, turn, sends } = await given(true)
   const limit = async () => (await session.query('SHOW idle_session_timeout')).rows
