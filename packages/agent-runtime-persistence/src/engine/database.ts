@@ -134,6 +134,8 @@ export interface Database {
   /** After a commit, before anybody is told of it. */
   afterCommit(committed: { readonly wrote: boolean; readonly mono: number }): Reply<void>
 
+  /** Asks for what is told of a commit that stands, so that nothing is done again: where the connection is lost, it is asked on the next one. */
+  untilAnswered<T>(ask: () => Reply<T>): Reply<T>
   /** Events of the commits after one, up to another, in order. */
   eventsAfter(commit: number, until: number): Reply<readonly StoredEvent[]>
   /** Answers a question from what is committed. `counts`: what only this process knows. */

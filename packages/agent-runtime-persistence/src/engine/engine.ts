@@ -108,7 +108,7 @@ export class Engine {
       case 'interest':
         // What it follows now may have been committed since it was read, and have concerned nobody here.
         if (this.db.looksAtMissed()) this.due.tickNow(this.mono())
-        return this.publisher.follow(message.interest)
+        return this.follow(message.interest)
       case 'absent':
         this.setAbsent(message.workerIds)
         return undefined
@@ -121,6 +121,14 @@ export class Engine {
   /** What is to be heard from now on, also of a commit under way: who reads next may not see that one. The message itself follows in its order. */
   expect(interest: Interest): void {
     this.publisher.expect(interest)
+  }
+
+  private *follow(interest: Interest): Steps<void> {
+    try {
+      yield* this.publisher.follow(interest)
+    } catch (error) {
+      if (this.isLive) this.stop(this.db.errorOf(error))
+    }
   }
 
   /** `from`: which call of a line it is. */

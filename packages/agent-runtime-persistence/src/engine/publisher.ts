@@ -41,7 +41,7 @@ export class Publisher {
       if (!interest.tasks.includes(taskId)) this.outputSeen.delete(taskId)
     // It answers nobody, so nothing may be wrong with it: what is no id is followed by none.
     for (const taskId of interest.tasks.filter((id) => typeof id === 'string'))
-      if (!this.outputSeen.has(taskId)) this.outputSeen.set(taskId, yield* this.lastOutput(taskId))
+      if (!this.outputSeen.has(taskId)) this.outputSeen.set(taskId, yield* this.history(taskId))
   }
 
   /** What a flush of this process committed. */
@@ -84,7 +84,7 @@ export class Publisher {
     const { db, wants } = this
     const until = db.lastCommit - (ownWrote ? 1 : 0)
     if (wants !== undefined) {
-      for (const event of yield* got(db.eventsAfter(this.published, until)))
+      for (const event of yield* got(db.untilAnswered(() => db.eventsAfter(this.published, until))))
         if (wants.name(event.type, alsoOf(event)) || wants.task?.(event.taskId) === true)
           into.events.push({ ...event, also: alsoOf(event), elsewhere: true })
       yield* this.publishForeignOutput(into)
@@ -97,8 +97,8 @@ export class Publisher {
     for (const [taskId, seen] of this.outputSeen) {
       for (let after = seen, more = true; more;) {
         const query: Read<'output'> = { kind: 'output', taskId, after, limit }
-        const chunks =
-          ((yield* got(this.db.read(query, noCounts))) as readonly OutputChunk[] | undefined) ?? []
+        const answer = yield* got(this.db.untilAnswered(() => this.db.read(query, noCounts)))
+        const chunks = (answer as readonly OutputChunk[] | undefined) ?? []
         into.chunks.push(...chunks)
         after = chunks.at(-1)?.seq ?? after
         more = chunks.length === limit
@@ -108,8 +108,18 @@ export class Publisher {
   }
 
   private *blobText(sha256: string): Steps<string> {
-    const { blobs = [] } = yield* got(this.db.load({ blobs: [sha256] }))
+    const { blobs = [] } = yield* got(this.db.untilAnswered(() => this.db.load({ blobs: [sha256] })))
     return blobs[0]?.[1] ?? ''
+  }
+
+  /** The last chunk that is history. Where the database cannot be asked, all are told: who follows knows what it has read. */
+  private *history(taskId: string): Steps<number> {
+    try {
+      return yield* this.lastOutput(taskId)
+    } catch (error) {
+      if (this.db.isPassing(error)) return 0
+      throw error
+    }
   }
 
   private *lastOutput(taskId: string): Steps<number> {

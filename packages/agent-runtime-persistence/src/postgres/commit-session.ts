@@ -15,6 +15,7 @@ export class CommitSession {
   private readonly connections: Connections
   private readonly onNew: () => void
   private failure: Error | undefined
+  private connecting: Promise<boolean> | undefined
 
   /** `onNew`: it was replaced, so it holds nothing of what the lost one held. */
   constructor(connections: Connections, session: Session, onNew: () => void) {
@@ -27,9 +28,14 @@ export class CommitSession {
     return this.session.lost !== undefined
   }
 
-  /** True once there is a connection. */
+  /** True once there is a connection. Whoever asks while one is made waits for that one. */
   async connect(): Promise<boolean> {
     if (!this.isLost) return true
+    this.connecting ??= this.replace().finally(() => (this.connecting = undefined))
+    return this.connecting
+  }
+
+  private async replace(): Promise<boolean> {
     try {
       this.session = await this.openPrimary()
       this.isReadOnly = false

@@ -54,7 +54,7 @@ export class Connections {
     })
     try {
       if (hasSessions) {
-        session.run(looksForClient).catch(() => undefined)
+        for (const text of perhapsThere) session.run(text).catch(() => undefined)
         await session.run([...settingsOf('SET', schema), unlimitedRest].join('; '))
       }
       return session
@@ -84,6 +84,8 @@ export class Connections {
 const unlimitedRest = 'SET idle_session_timeout TO 0'
 /** The server looks so often whether the client is there while it waits for a lock, so that nobody waits behind one who is gone. Some systems cannot. */
 const looksForClient = 'SET client_connection_check_interval TO 1000'
+/** What some servers refuse. PostgreSQL 17 and later can limit transactions: one that waits for the turn may be longer than others. */
+const perhapsThere: readonly string[] = [looksForClient, 'SET transaction_timeout TO 0']
 
 function settingsOf(set: string, schema: string): readonly string[] {
   return [

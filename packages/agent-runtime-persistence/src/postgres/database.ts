@@ -732,6 +732,24 @@ export class PostgresDatabase implements Database {
     this.vacuum.afterCommit()
   }
 
+  async untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+    const { link, environment, connections } = this
+    const mono = () => environment.clock.monotonic()
+    for (const latest = mono() + answeredMs; ;) {
+      if (await this.connect()) {
+        const { session } = this
+        try {
+          return await ask()
+        } catch (error) {
+          if (!isPassing(error)) throw error
+          link.failed(error)
+          session.drop()
+        }
+      } else await connections.pause(Math.max(leastPauseMs, link.retryMs))
+      if (link.isClosed || mono() >= latest) throw link.refusal(answeredMs)
+    }
+  }
+
   async eventsAfter(commit: number, until: number): Promise<readonly StoredEvent[]> {
     const { rows } = await this.session.query(this.connections.qualified(eventsText), [commit, until])
     return rows.map((row) => foreignEvent(row, this.ids))
@@ -799,6 +817,9 @@ export class PostgresDatabase implements Database {
 
 const noDuties: Duties = { lapsed: [], due: [], orphans: [], budgets: [] }
 
+/** So long a server that cannot be reached is asked for what is told of a commit. */
+const answeredMs = 60_000
+const leastPauseMs = 20
 /** So many calls share a flush while others compete. */
 const callsOfTurn = 250
 /** After a commit the lock is left alone for this long while others may want it. */

@@ -9,7 +9,7 @@ export function codeOf(error: unknown): string {
 /** Whether the connection is gone, or could not be made. */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error)
-  if (/^(?:08|57P0|25P03|53300|E[A-Z]+)/.test(code)) return true
+  if (/^(?:08|57P0|25P0[34]|53300|E[A-Z]+)/.test(code)) return true
   return error instanceof Error && code === '' && /connection|timeout|closed/i.test(error.message)
 }
 
@@ -21,8 +21,8 @@ export function isPassing(error: unknown): boolean {
 /** The code of the error by which a transaction ends that finds a row other than it was decided on. */
 export const rowChanged = 'KU001'
 
-/** Serialization, deadlock, lock and statement timeouts; a standby, which may be promoted; a statement that was to be prepared in a transaction which failed; another's commit. */
-const passing = /^(?:40001|40P01|55P03|57014|26000|25006|KU002)$/
+/** Serialization, deadlock, lock and statement timeouts; a standby, which may be promoted; a statement that was to be prepared in a transaction which failed, or that was sent behind one; another's commit. */
+const passing = /^(?:40001|40P01|55P03|57014|26000|25P02|25006|KU002)$/
 
 /** The code of the error by which a transaction ends on a server that takes no writes. */
 export const readOnly = '25006'

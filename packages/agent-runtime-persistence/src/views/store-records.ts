@@ -40,7 +40,8 @@ export function prepareStoreRecords(context: ReadContext) {
       in_flight: number
     }
   >(
-    'SELECT *, (SELECT count(*) FROM lease WHERE lease.worker = worker.id AND lease.state = 0) AS in_flight FROM worker WHERE registered = 1 ORDER BY worker_id, id',
+    // Column by column: a later program may add some, and a statement that the server keeps must not change its rows.
+    'SELECT id, worker_id, process, capacity, draining, types, settings, last_seen_at, (SELECT count(*) FROM lease WHERE lease.worker = worker.id AND lease.state = 0) AS in_flight FROM worker WHERE registered = 1 ORDER BY worker_id, id',
   )
   const streamsOf = db.prepare<[string, string], { id: number; depth: number }>(
     "SELECT id, depth FROM stream WHERE client = ? AND client <> '' UNION ALL SELECT id, depth FROM stream WHERE client = '' AND ? = ''",

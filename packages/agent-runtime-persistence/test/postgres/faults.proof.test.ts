@@ -183,6 +183,26 @@ test.each([
   },
 )
 
+test('D18 a call waits for a lock for longer than the server allows a transaction', async () => {
+  const { url, client, watcher } = await newStage()
+  const hasLimit = `SELECT FROM pg_settings WHERE name = 'transaction_timeout'`
+  const limited = new URL(url)
+  // PostgreSQL 17 and later.
+  if ((await client.query(hasLimit)).rows.length > 0)
+    limited.searchParams.set('options', '-c transaction_timeout=200')
+  const store = await openStore(limited.href, { config, thread: false })
+  await client.query('BEGIN; SELECT FROM head FOR UPDATE')
+  const answer = submit(store, 1)
+  await expect.poll(async () => (await waiting(watcher)).length, { interval: 5 }).toBe(1)
+  const [before] = await waiting(watcher)
+  await client.query('SELECT pg_sleep(0.5)')
+  // It waits still, and did not ask again.
+  expect(await waiting(watcher)).toEqual([before])
+  await client.query('COMMIT')
+  expect(await answer).toMatchObject([{ accepted: true, deduplicated: false }])
+  await store.close()
+})
+
 test('D18 a deadlock with another program ends the flush, which is done again', async () => {
   const { url, client, watcher } = await newStage('-c deadlock_timeout=100')
   const store = await openStore(url, { config, thread: false })

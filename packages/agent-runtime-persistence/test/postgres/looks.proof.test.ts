@@ -8,6 +8,7 @@ import { nodeDigest } from '../helpers/scratch-folder.ts'
 import { Connections } from '../../src/postgres/connections.ts'
 import { loadDriver } from '../../src/postgres/driver.ts'
 import { Presence } from '../../src/postgres/presence.ts'
+import type { Session } from '../../src/postgres/session.ts'
 import { parsePostgresUrl } from '../../src/postgres/url.ts'
 import { systemEnvironment } from '../../src/system.ts'
 import { newsIn, newsText } from '../../src/postgres/news-text.ts'
@@ -279,6 +280,48 @@ test('a process that begins to follow a task while its end is being committed se
     expect(await settled).toBe('ok')
     await b.pass(100)
     expect(b.events.map(({ type }) => type)).toContain('task.completed')
+  })
+})
+
+/** The connection on which a store commits is lost. */
+function lose({ store }: Scene): void {
+  const session = Reflect.get(partsOf(store).db, 'session') as Session
+  session.drop()
+}
+
+test('a process whose connection is lost after a commit sees what others have committed, and goes on', async () => {
+  await play(async ({ a, b }) => {
+    b.store.interest({ types: 'all', tasks: [] })
+    const { db } = partsOf(b.store)
+    const eventsAfter = db.eventsAfter.bind(db)
+    let asked = 0
+    db.eventsAfter = (commit, until) => {
+      asked += 1
+      if (asked === 1) lose(b)
+      return eventsAfter(commit, until)
+    }
+    const taskId = await a.accepted()
+    await b.pass(200)
+    expect(asked).toBeGreaterThan(1)
+    expect(b.events.filter((event) => event.taskId === taskId)).toMatchObject([{ type: 'task.queued' }])
+    await b.accepted()
+    expect(b.failures).toEqual([])
+  })
+})
+
+test('a process whose connection is lost begins to follow a task, and gets its output', async () => {
+  await play(async ({ a, b }) => {
+    const { leaseId, taskId } = await a.running()
+    const append = (chunk: string) => a.write({ kind: 'appendOutput', leaseId, chunks: [chunk] })
+    await append('1')
+    await b.pass(200)
+    lose(b)
+    b.store.interest({ types: [], tasks: [taskId] })
+    await b.pass(200)
+    await append('2')
+    await b.pass(200)
+    expect(b.chunks.at(-1)).toMatchObject({ taskId, seq: 2, data: '2' })
+    expect(b.failures).toEqual([])
   })
 })
 

@@ -68,6 +68,17 @@ test('J04 an older program makes each kind of write beside a later one that has 
   }
 })
 
+test('J04 an older program answers what it has answered before once a later one has added columns', async () => {
+  const url = (await sharedServer()).newStore()
+  const store = await openStore(url, { thread: false })
+  await store.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+  const workers = () => store.read({ kind: 'workers' })
+  expect(await workers()).toMatchObject([{ workerId: 'w' }])
+  await newer(url, [addition])
+  for (let n = 0; n < 3; n += 1) expect(await workers()).toMatchObject([{ workerId: 'w' }])
+  await store.close()
+})
+
 test('J04 a program under load goes on while another brings the tables up to date, one starts, and a breach stops both', async () => {
   const url = (await sharedServer()).newStore()
   // Nobody works: the queue takes what comes however fast the machine is.
