@@ -30,7 +30,7 @@ import type { Found, Statement } from './batch.ts'
 import { serverClock, type StoreClock } from './clock.ts'
 import { CommitSession } from './commit-session.ts'
 import type { Connections } from './connections.ts'
-import { clockAndTimesText, DueTimes, lookText, timesText, type What } from './due-times.ts'
+import { clockAndTimesText, DueTimes, timesText, type What } from './due-times.ts'
 import { Competition } from './competition.ts'
 import { codeOf, isPassing, storeErrorOf } from './errors.ts'
 import { eventsText, foreignEvent } from './foreign-events.ts'
@@ -47,8 +47,9 @@ import {
   seenText,
   standingHead,
 } from './head.ts'
-import { HeadsAhead } from './heads-ahead.ts'
+import { AskedAhead } from './asked-ahead.ts'
 import { assertKnown } from '../migration.ts'
+import { Looks } from './looks.ts'
 import { openTables, type Opened } from './open.ts'
 import { toldLoss } from './lost-commits.ts'
 import { parameter } from './parameters.ts'
@@ -62,6 +63,7 @@ import { newsText } from './news-text.ts'
 import { changesUntold, touchedTasks, touchedText } from './touched.ts'
 import { Turn } from './turn.ts'
 import { UnderWay } from './under-way.ts'
+import { untilAnswered } from './until-answered.ts'
 import { Vacuum } from './vacuum.ts'
 import { statement } from './write.ts'
 
@@ -135,16 +137,13 @@ export class PostgresDatabase implements Database {
   private touched: ReadonlySet<number> | undefined
   /** The connection is a new one, perhaps to another server: what was read before is read again. */
   private isReconnected = false
-  /** Whether it is asked ahead what is kept of all processes. */
-  private asksAhead = true
-  private readonly headsAhead = new HeadsAhead()
+  private readonly ahead: AskedAhead
   private readonly due = new DueTimes()
   private readonly competition: Competition
   private readonly turn: Turn
   /** By the clock of the server. */
   private readonly openedAt: number
-  /** When the server is looked at again, whatever is heard. */
-  private lookAt = 0
+  private readonly looks: Looks
 
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
     const { config, connections, environment, identity, lines, acceptLoss, existing } = options
@@ -234,6 +233,9 @@ export class PostgresDatabase implements Database {
       now: () => this.now(),
     })
     this.questions = new Questions(this.ids, hashes, this)
+    this.ahead = new AskedAhead(this.questions)
+    const { due } = this
+    this.looks = new Looks({ connections, presence, clock, due, version: () => this.last.version })
   }
 
   /** This process and those on its lines. */
@@ -297,38 +299,13 @@ export class PostgresDatabase implements Database {
     return this.clock.now()
   }
 
-  /**
-   * One question, when another process was heard of or was not for a while; none where it said what it has committed. Where the database cannot
-   * be reached, the next transaction waits for it.
-   */
+  /** Where the database cannot be reached, the next transaction waits for it. */
   async look(mono: number): Promise<boolean> {
+    if (this.link.isLost) return true
     try {
-      if (this.link.isLost) return true
-      const { presence } = this
-      const [isHinted, isTold] = [presence.takeHint(), presence.takeTold() > this.last.version]
-      if (!isHinted && !isTold && mono < this.lookAt) return false
-      const question = presence.question(mono, this.now().at)
-      if (!isHinted && question.length === 0 && mono < this.lookAt) {
-        // The transaction that follows sees it.
-        this.heardOfOthers()
-        return true
-      }
-      this.lookAt = mono + presence.lookMs
-      const [head, others] = await this.session.batch([
-        { text: this.connections.qualified(lookText), values: [] },
-        ...question,
-      ])
-      const [version, at, ...times] = head?.rows[0] ?? []
-      this.clock.tell(at as number)
-      this.due.take(times)
-      if (others !== undefined) {
-        this.presence.take(others, mono)
-        // Who may be dead is looked at again soon.
-        this.lookAt = mono + this.presence.lookMs
-      }
-      if (version === this.last.version) return false
-      this.heardOfOthers()
-      return true
+      const isForeign = await this.looks.look(this.session, mono)
+      if (isForeign) this.heardOfOthers()
+      return isForeign
     } catch (error) {
       if (!isPassing(error)) throw error
       return true
@@ -359,13 +336,13 @@ export class PostgresDatabase implements Database {
     this.open = 'locked'
     try {
       const turn = asks ? this.turn.ask(this.session, this.others, haste) : undefined
-      const kept = this.keptAhead()
+      const ahead = this.askAhead()
       const answer = this.session.batch([
         ...this.connections.beginning,
         { text: lockHeadText, values: [] },
         { text: clockAndTimesText, values: [] },
         { text: touchedText, values: [parameter(this.last.number)] },
-        ...(this.isReconnected ? [this.seenQuestion()] : kept.statements),
+        ...(this.isReconnected ? [this.seenQuestion()] : ahead.statements),
       ])
       // Both are on their way: where the first fails, so does the second.
       answer.catch(() => undefined)
@@ -375,7 +352,7 @@ export class PostgresDatabase implements Database {
       const about = found.slice(this.connections.beginning.length)
       this.begun(about)
       await this.assertNothingLost(this.isReconnected ? about[3] : undefined)
-      if (!this.isReconnected) kept.take(about.slice(3))
+      if (!this.isReconnected) ahead.take(about.slice(3))
       this.isReconnected = false
       return true
     } catch (error) {
@@ -385,48 +362,21 @@ export class PostgresDatabase implements Database {
 
   /** Returns false where it may be tried again. */
   private async notBegun(error: unknown): Promise<false> {
-    const { asksAhead } = this
     this.link.failed(error)
     await this.rollback()
     if (isPassing(error)) return false
     // Perhaps a later program has changed the tables: what it says of that is read without them.
-    if (!asksAhead || error instanceof StoreError || !codeOf(error).startsWith('42')) throw error
-    this.asksAhead = false
+    if (error instanceof StoreError || !codeOf(error).startsWith('42') || !this.ahead.stop()) throw error
     return false
   }
 
-  /**
-   * What is kept of all processes, and which tasks are next, is nearly always read again after a commit of others, so it is asked for with what tells
-   * of one.
-   */
-  private keptAhead() {
-    const { questions, headsAhead } = this
-    const { asking } = questions
-    if (this.isReconnected || !this.asksAhead) return asking.first(() => undefined)
-    const heads = headsAhead.begin()
-    const { shares } = this.config
-    const wanted = {
-      since: this.last.number,
-      shares: shares !== undefined,
-      dominant: shares?.dominant !== undefined,
-      held: new Map(),
-    }
-    const readHeads = () => questions.loaded({ heads })
-    const reads = [() => questions.kept(wanted, new Set()), ...(heads.length === 0 ? [] : [readHeads])]
-    const first = asking.first(() => asking.ahead<() => unknown>(reads, (read) => read()))
-    return {
-      statements: first.statements,
-      take: (found: readonly Found[]) => {
-        first.take(found)
-        if (heads.length > 0) headsAhead.take(readHeads())
-      },
-    }
+  private askAhead() {
+    return this.ahead.begin(this.isReconnected ? undefined : this.last.number, this.config)
   }
 
   /** Nothing is left of the transaction before. */
   private beginAnew(): void {
-    this.questions.asking.forget()
-    this.headsAhead.forget()
+    this.ahead.forget()
     this.next = undefined
     this.writes = []
     this.touched = undefined
@@ -456,7 +406,7 @@ export class PostgresDatabase implements Database {
     this.turn.end(this.session)
     this.open = 'reading'
     const settings = this.connections.beginning.slice(1)
-    const kept = this.keptAhead()
+    const ahead = this.askAhead()
     try {
       const found = await this.session.batch([
         statement('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'),
@@ -464,11 +414,11 @@ export class PostgresDatabase implements Database {
         { text: headText, values: [] },
         { text: clockAndTimesText, values: [] },
         { text: touchedText, values: [parameter(this.last.number)] },
-        ...kept.statements,
+        ...ahead.statements,
       ])
       const about = found.slice(settings.length + 1)
       this.begun(about)
-      kept.take(about.slice(3))
+      ahead.take(about.slice(3))
       if (lostOf(this.head, this.last, undefined) === undefined) return true
     } catch (error) {
       return this.notBegun(error)
@@ -555,7 +505,7 @@ export class PostgresDatabase implements Database {
   }
 
   load(wanted: Wanted): Loaded | Promise<Loaded> {
-    return this.headsAhead.answer(wanted) ?? this.ask(() => this.questions.loaded(wanted))
+    return this.ahead.answer(wanted) ?? this.ask(() => this.questions.loaded(wanted))
   }
 
   /** In a transaction that is assumed, what others commit meanwhile shows when it is committed. */
@@ -732,22 +682,14 @@ export class PostgresDatabase implements Database {
     this.vacuum.afterCommit()
   }
 
-  async untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
-    const { link, environment, connections } = this
-    const mono = () => environment.clock.monotonic()
-    for (const latest = mono() + answeredMs; ;) {
-      if (await this.connect()) {
-        const { session } = this
-        try {
-          return await ask()
-        } catch (error) {
-          if (!isPassing(error)) throw error
-          link.failed(error)
-          session.drop()
-        }
-      } else await connections.pause(Math.max(leastPauseMs, link.retryMs))
-      if (link.isClosed || mono() >= latest) throw link.refusal(answeredMs)
-    }
+  untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+    const { link, connections, environment } = this
+    return untilAnswered(ask, {
+      link,
+      connections,
+      clock: environment.clock,
+      connect: () => this.connect(),
+    })
   }
 
   async eventsAfter(commit: number, until: number): Promise<readonly StoredEvent[]> {
@@ -817,9 +759,6 @@ export class PostgresDatabase implements Database {
 
 const noDuties: Duties = { lapsed: [], due: [], orphans: [], budgets: [] }
 
-/** So long a server that cannot be reached is asked for what is told of a commit. */
-const answeredMs = 60_000
-const leastPauseMs = 20
 /** So many calls share a flush while others compete. */
 const callsOfTurn = 250
 /** After a commit the lock is left alone for this long while others may want it. */
