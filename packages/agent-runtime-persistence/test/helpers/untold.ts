@@ -78,13 +78,7 @@ export const untold: Readonly<Record<string, readonly string[]>> = {
     'circuit.scar_at',
     'circuit.unhealthy',
   ],
-  'when and why credits were bought': [
-    'ledger.at',
-    'ledger.key',
-    'ledger.kind',
-    'ledger.note',
-    'ledger.task',
-  ],
+  'when and why credits were bought': ['ledger.at', 'ledger.key', 'ledger.note'],
   evaluations: [
     'evaluation.at',
     'evaluation.change',

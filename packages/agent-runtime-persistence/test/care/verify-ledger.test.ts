@@ -1,0 +1,79 @@
+import { join } from 'node:path'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { Scene } from '@ku0/agent-runtime-conformance'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
+import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
+import { good, places, Spoiled, verify } from '../helpers/spoiled-store.ts'
+
+/**
+ * The ledger of a client: 1 purchase, 2 reserve for the first task, 3 its settle and 4 its refund, 5 set, 6 reserve for the second task, which is
+ * under way, and 7 reserve and 8 settle for the third.
+ */
+async function soldAndSpent(): Promise<Spoiled> {
+  const path = join(scratchFolder(), 'sold.db')
+  const { config } = parseExecutionConfig({ shares: { ledger: true, startCredits: 0 } })
+  const environment = { ...createVirtualEnvironment('sold'), digest: nodeDigest }
+  const store = await openStore(`sqlite:${path}`, { config, environment, thread: false })
+  const scene = new Scene(store, config, environment.clock)
+  await scene.write({ kind: 'purchaseCredits', name: 'ada', amount: 100, key: 'order', note: 'invoice 7' })
+  const complete = async (leaseId: string, cost: number) => {
+    const charged = { tokens: 0, money: 0, cost: cost * 1e6 }
+    const settlement = { as: 'completed', output: 'null' } as const
+    await scene.write({ kind: 'settle', leaseId, settlement, ...(cost === 0 ? {} : { charged }) })
+  }
+  const mine = (cost: number) => ({ client: 'ada', cost })
+  await complete((await scene.running(mine(10))).leaseId, 4)
+  await scene.write({ kind: 'putClient', name: 'ada', credits: 50 })
+  await scene.running(mine(7))
+  await complete((await scene.running(mine(5))).leaseId, 0)
+  await store.close()
+  return new Spoiled(path)
+}
+
+const kinds = { opening: 0, purchase: 1, reserve: 2, settle: 3, refund: 4, set: 5 }
+
+describe('a damaged entry of a ledger is found (docs/semantics.md 11.8)', () => {
+  test('11.8 the ledger that is damaged below is good, and has each kind of entry', async () => {
+    const it = await soldAndSpent()
+    expect(await verify(it.path)).toMatchObject(good)
+    const all = it.db.prepare<[], number>('SELECT kind FROM ledger ORDER BY seq').pluck().all()
+    const { purchase, reserve, settle, refund, set } = kinds
+    expect(all).toEqual([purchase, reserve, settle, refund, set, reserve, reserve, settle])
+  })
+
+  test('11.8 an entry of another kind is found, where it is', { timeout: 60_000 }, async () => {
+    const it = await soldAndSpent()
+    const kept = it.db.prepare<[], [number, number]>('SELECT seq, kind FROM ledger').raw().all()
+    for (const [seq, kind] of kept)
+      for (const [name, other] of Object.entries(kinds)) {
+        if (other === kind) continue
+        const found = await it.after((db) =>
+          db.prepare('UPDATE ledger SET kind = ? WHERE seq = ?').run(other, seq),
+        )
+        const said = places(found)?.some((place) => place.startsWith(`client ada, entry ${seq}`))
+        expect(`entry ${seq} as ${name}: ${said}`).toBe(`entry ${seq} as ${name}: true`)
+      }
+  })
+
+  test.each([
+    ['a reservation for another task', 'UPDATE ledger SET task = 3 WHERE seq = 2', 'entry 3, task'],
+    ['a reservation for a task that is over', 'UPDATE ledger SET task = 1 WHERE seq = 6', 'reserved'],
+    ['a reservation for nobody', 'UPDATE ledger SET task = NULL WHERE seq = 6', 'entry 6, kind'],
+    ['a settlement of another task', 'UPDATE ledger SET task = 1 WHERE seq = 8', 'entry 8, task'],
+    ['a refund to a task that is under way', 'UPDATE ledger SET task = 2 WHERE seq = 4', 'entry 4, task'],
+    ['a refund to nobody', 'UPDATE ledger SET task = NULL WHERE seq = 4', 'entry 4, kind'],
+    ['a purchase for a task', 'UPDATE ledger SET task = 1 WHERE seq = 1', 'entry 1, kind'],
+    ['credits that were set with a note', "UPDATE ledger SET note = 'so' WHERE seq = 5", 'entry 5, kind'],
+    [
+      'a refund of more than was reserved, which the next entry takes back',
+      'UPDATE ledger SET amount = amount + 1, credits = credits + 1 WHERE seq = 4; UPDATE ledger SET amount = amount - 1 WHERE seq = 5',
+      'entry 4, kind',
+    ],
+  ])('11.8 %s is found', async (_, sql, place) => {
+    const it = await soldAndSpent()
+    const found = await it.after((db) => db.exec(sql))
+    expect(places(found)).toContain(`client ada, ${place}`)
+  })
+})
