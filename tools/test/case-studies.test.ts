@@ -142,10 +142,23 @@ describe('the contract review', () => {
       }
     }
     const first = await runtime.submit(review, { job: 'a review', contract }, { agreement })
-    const { crash } = await untilCrash(first.taskId)
-    expect(crash).toMatchObject({ type: 'recommendation', artifact: { escalated: 'crash' } })
-    await approvals.reject(crash?.approvalId ?? '', { by: 'Ada' })
-    await expect(it.result(first.taskId)).rejects.toThrow("the house has no wording for 'transfers'")
+    const attempts = async () => {
+      const { tasks } = await runtime.list({ limit: 100 })
+      return Object.fromEntries(tasks.map(({ type, attempt }) => [type, attempt]))
+    }
+    const refuse = async () => {
+      const { crash } = await untilCrash(first.taskId)
+      expect(crash).toMatchObject({ type: 'recommendation', artifact: { escalated: 'crash' } })
+      const before = await attempts()
+      await approvals.reject(crash?.approvalId ?? '', { by: 'Ada' })
+      return before
+    }
+    // After the first no the phase starts again, and those before it do not.
+    const once = await refuse()
+    const twice = await refuse()
+    expect(twice).toEqual({ ...once, recommendation: expect.any(Number) as number })
+    expect(twice['recommendation']).toBeGreaterThan(once['recommendation'] ?? 0)
+    await expect(it.result(first.taskId)).rejects.toThrow("child 'recommendation' ended after 1 restart")
 
     const { taskId } = await runtime.retry(first)
     await untilCrash(taskId)
@@ -155,6 +168,8 @@ describe('the contract review', () => {
     const all = (await runtime.list({ limit: 100 })).tasks.map(({ type }) => type)
     expect(all.toSorted()).toEqual([
       'extraction',
+      'phases',
+      'phases',
       'recommendation',
       'recommendation',
       'review',

@@ -1,5 +1,5 @@
 // The job: a proposal that the client approves, then three phases, each of which needs the one before.
-import { defineAgreement, defineTask } from '@ku0/agent-runtime'
+import { defineAgreement, defineSupervisor, defineTask } from '@ku0/agent-runtime'
 import { z } from 'zod'
 import { extraction, recommendation, Risks, scoring } from './phases.ts'
 
@@ -20,6 +20,31 @@ export const reportSchema = z.object({
   corrected: z.array(z.string()),
 })
 
+/**
+ * Each phase works with what the one before gave. A phase that has failed in the end starts again once, and so do those after it; those before it are kept.
+ */
+const phases = defineSupervisor({
+  type: 'phases',
+  input: z.string(),
+  strategy: 'rest_for_one',
+  maxRestarts: 1,
+  periodMs: 86_400_000,
+  results: true,
+  children: {
+    extraction: { task: extraction, input: (contract) => contract },
+    scoring: {
+      task: scoring,
+      after: ['extraction'],
+      input: (_, { extraction: clauses = [] }) => clauses,
+    },
+    recommendation: {
+      task: recommendation,
+      after: ['scoring'],
+      input: (_, { scoring: scored }) => scored?.risks ?? [],
+    },
+  },
+})
+
 export const review = defineTask(
   { type: 'review', input: z.object({ job: z.string(), contract: z.string() }), output: reportSchema },
   async (ctx, { job, contract }) => {
@@ -28,9 +53,9 @@ export const review = defineTask(
       phases: ['clause extraction', 'risk scoring', 'recommendation'],
     }))
     await ctx.requestApproval('proposal', proposal)
-    const clauses = await ctx.call('extraction', extraction, contract)
-    const { risks, corrected } = await ctx.call('scoring', scoring, clauses)
-    const advice = await ctx.call('recommendation', recommendation, risks)
+    const done = await ctx.call('phases', phases, contract)
+    const { extraction: clauses = [], scoring: scored, recommendation: advice = [] } = done
+    const { risks = [], corrected = [] } = scored ?? {}
     return {
       clauses: clauses.length,
       duties: clauses.reduce((sum, { duties }) => sum + duties.length, 0),
@@ -42,4 +67,4 @@ export const review = defineTask(
   },
 )
 
-export const tasks = [review, extraction, scoring, recommendation]
+export const tasks = [review, phases, extraction, scoring, recommendation]

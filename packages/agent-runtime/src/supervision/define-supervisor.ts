@@ -31,11 +31,17 @@ import { defineTask, taskTermsOf } from '../terms/task-definition.ts'
 export type SupervisedTasks = Readonly<Record<string, TaskDefinition>>
 
 /** A child that a supervisor begins with. */
-export interface DefinedChild<Task extends TaskDefinition, Input> {
+export interface DefinedChild<Task extends TaskDefinition, Input, Before = unknown> {
   readonly task: Task
-  /** Makes the child's input of the supervisor's; without it the input is undefined. It is called in every pass and may not wait. */
+  /**
+   * Makes the child's input of the supervisor's, and of the results, by id, of the children that had to complete before it; without it the input is
+   * undefined. It is called when the child starts, may be called again in later passes, and may not wait.
+   */
   readonly input?:
-    | ((input: Input) => Task extends TaskDefinition<string, infer ChildInput> ? ChildInput : never)
+    | ((
+        input: Input,
+        before: Before,
+      ) => Task extends TaskDefinition<string, infer ChildInput> ? ChildInput : never)
     | undefined
   /**
    * When it starts again: after it has failed (`transient`, the default), after it has completed, too (`permanent`), or never
@@ -69,7 +75,11 @@ export interface SupervisorDefinition<
     Omit<TaskDefinitionOptions<Type, Input, undefined>, 'output' | 'signals' | 'approvals' | 'emits'>,
     SupervisorSettings {
   /** By id, in the order in which they start; a child may be a supervisor itself. */
-  readonly children?: { readonly [K in keyof Tasks]: DefinedChild<Tasks[K], OutputOf<Input>> } | undefined
+  readonly children?:
+    | {
+        readonly [K in keyof Tasks]: DefinedChild<Tasks[K], OutputOf<Input>, SupervisorOutput<Tasks, true>>
+      }
+    | undefined
   /**
    * `true`: the task gives the results of `children` by id, without those that were canceled or, being `temporary`, failed. By default it
    * gives `null`. The results count as one output of the task.
@@ -117,7 +127,10 @@ export function defineSupervisor<
           id,
           restart,
           task,
-          input: (make as ((from: unknown) => unknown) | undefined)?.(input),
+          input:
+            make === undefined
+              ? undefined
+              : (before: unknown) => (make as (from: unknown, before: unknown) => unknown)(input, before),
           options: given,
           after: statesIn(after).map(([sibling, until]) => ({
             id: sibling,

@@ -234,6 +234,121 @@ describe('supervisors', () => {
       })
     })
 
+    describe('with inputs made of results', () => {
+      const runs = { extract: 0 }
+      const extract = defineTask({ type: 'extract', input: z.string() }, (ctx, text) =>
+        ctx.step('extract', () => {
+          runs.extract += 1
+          return text.split(' ')
+        }),
+      )
+      const rate = defineTask({ type: 'rate', input: z.array(z.string()) }, async (ctx, words) => {
+        if (ctx.attempt === 1) throw new Error('rate is broken')
+        return words.map((word) => word.length)
+      })
+      const keep = defineTask({ type: 'keep', input: z.undefined() }, (ctx) => ctx.ready())
+      const tell = defineTask(
+        { type: 'tell', input: z.object({ words: z.number(), longest: z.number(), names: z.string() }) },
+        (_ctx, told) => told,
+      )
+      const report = defineSupervisor({
+        type: 'report',
+        input: z.string(),
+        strategy: 'rest_for_one',
+        results: true,
+        children: {
+          extract: { task: extract, input: (text) => text },
+          keep: { task: keep },
+          rate: { task: rate, after: ['extract'], input: (_, { extract: words = [] }) => words },
+          tell: {
+            task: tell,
+            after: { extract: 'completed', keep: 'ready', rate: 'completed' },
+            input: (text, before) => ({
+              words: before.extract?.length ?? 0,
+              longest: Math.max(text.length, ...(before.rate ?? [])),
+              names: Object.keys(before).toSorted().join(' '),
+            }),
+          },
+        },
+      })
+      const tasks = [report, extract, rate, keep, tell]
+      const told = { words: 3, longest: 10, names: 'extract rate' }
+
+      test('14.2 give a child the results of those that had to complete, also of one that has started again', async () => {
+        runs.extract = 0
+        await using it = await createTestRuntime({ tasks })
+        const receipt = await it.runtime.submit(report, 'a bb ccccc')
+        expect(await it.result(receipt)).toEqual({
+          extract: ['a', 'bb', 'ccccc'],
+          keep: undefined,
+          rate: [1, 2, 5],
+          tell: told,
+        })
+        expect(runs.extract).toBe(1)
+        expect(await it.runtime.replay(receipt, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+      })
+
+      test('14.2 give it the same results wherever the process dies', async () => {
+        await sweepCrashes({
+          every,
+          tasks,
+          script: (life) => life.run(report, 'a bb ccccc'),
+          check: (_, result) => expect(result).toMatchObject({ tell: told }),
+        })
+      })
+
+      test('14.2 give it the result of the task that was started again from outside, not of the one before', async () => {
+        const count = { source: 0 }
+        const source = defineTask({ type: 'source', input: z.undefined() }, async (ctx) => {
+          const run = (count.source += 1)
+          await ctx.waitForSignal('go')
+          return run
+        })
+        const sink = defineTask({ type: 'sink', input: z.number() }, (_ctx, run) => run)
+        const flow = defineSupervisor({
+          type: 'flow',
+          input: z.undefined(),
+          endsWith: 'cancel',
+          children: {
+            source: { task: source },
+            sink: { task: sink, after: ['source'], input: (_, before) => before.source ?? 0 },
+          },
+        })
+        await using it = await createTestRuntime({ tasks: [flow, source, sink] })
+        const { runtime } = it
+        const receipt = await runtime.submit(flow, undefined)
+        await it.until(receipt, 'waiting')
+        await runtime.supervisors.stop(receipt, 'source')
+        const { taskId } = await runtime.supervisors.restart(receipt, 'source')
+        await it.settle()
+        await runtime.signal(taskId, 'go', null)
+        await it.settle()
+        const { children } = await runtime.supervisors.which(receipt)
+        const last = children.find(({ id }) => id === 'sink')
+        expect(await it.result(last?.taskId ?? '')).toBe(count.source)
+        await runtime.cancel(receipt)
+      })
+
+      test('fail with the error of an input that throws', async () => {
+        const wrong = defineSupervisor({
+          type: 'wrong',
+          input: z.string(),
+          children: {
+            extract: { task: extract, input: (text) => text },
+            rate: {
+              task: rate,
+              after: ['extract'],
+              input: () => {
+                throw new Error('nothing to rate')
+              },
+            },
+          },
+        })
+        await using it = await createTestRuntime({ tasks: [wrong, extract, rate] })
+        await expect(it.run(wrong, 'a')).rejects.toThrow('nothing to rate')
+      })
+    })
+
     test('start the next when the one before is ready, which it stays when it starts again', async () => {
       const events: string[] = []
       const serve = defineTask({ type: 'serve', input: z.undefined() }, async (ctx) => {

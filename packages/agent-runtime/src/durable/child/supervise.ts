@@ -21,7 +21,8 @@ export interface FirstChild {
   readonly id: string
   readonly restart: ChildRestart
   readonly task: TaskType
-  readonly input: unknown
+  /** Makes its input when it starts, of the outputs by id of those that had to complete before it. */
+  readonly input: ((before: Readonly<Record<string, unknown>>) => unknown) | undefined
   readonly options: Omit<SpawnOptions, 'taskId' | 'onParentEnd' | 'whenFull'>
   /** Others that have to be as far before it starts. */
   readonly after: readonly Sibling[]
@@ -56,7 +57,7 @@ export async function supervise(
     const { id, restart, task, input, options, after } = child
     const own = supervisedKey({ id, restart })
     if (after.length === 0)
-      started.set(id, (await superviseChild(caller, own, task, input, options)) as ChildTask)
+      started.set(id, (await superviseChild(caller, own, task, input?.({}), options)) as ChildTask)
     else
       startAfter(caller, own, child).then(
         (later) => started.set(id, later),
@@ -74,23 +75,55 @@ export async function supervise(
 }
 
 /** Its place among the children is that of the definition, whenever it starts. */
-async function startAfter(
-  caller: ChildCaller,
-  key: string,
-  { id, task, input, options, after }: FirstChild,
-): Promise<ChildTask> {
+async function startAfter(caller: ChildCaller, key: string, child: FirstChild): Promise<ChildTask> {
   const { pass, scope } = caller
+  const { id, task, options, after } = child
   const position = pass.placeIn(scope)
   for (let nth = 0; ; nth += 1) {
-    if (!pass.memos.children.has(key)) await siblings(caller, afterKey(nth, id, after), position)
+    const isNew = !pass.memos.children.has(key)
+    if (isNew) await siblings(caller, afterKey(nth, id, after), position)
     pass.giveBack(key, position)
     try {
-      return (await superviseChild(caller, key, task, input, options, after)) as ChildTask
+      const start = isNew
+        ? startNew(caller, key, child)
+        : superviseChild(caller, key, task, undefined, options, after)
+      return (await start) as ChildTask
     } catch (error) {
       // One of them was started again from outside, after the wait for it was over.
       if (!(error instanceof NotYet)) throw error
     }
   }
+}
+
+/** The pass goes on until the child has begun to start: nothing would wake the task for it any more. */
+async function startNew(
+  caller: ChildCaller,
+  key: string,
+  { task, input, options, after }: FirstChild,
+): Promise<unknown> {
+  const { gate, attempt } = caller.pass
+  const start = (given: unknown) => superviseChild(caller, key, task, given, options, after)
+  if (input === undefined || attempt.replay !== undefined) return start(undefined)
+  gate.begin()
+  try {
+    const given = input(await outputsBefore(caller, after))
+    return start(given)
+  } finally {
+    gate.endInWait()
+  }
+}
+
+/** The outputs of those that had to complete before a child. */
+async function outputsBefore(
+  { pass }: ChildCaller,
+  after: readonly Sibling[],
+): Promise<Record<string, unknown>> {
+  const { parts, claim } = pass.attempt
+  const needed = new Set(after.flatMap(({ id, until }) => (until === 'completed' ? [id] : [])))
+  if (needed.size === 0) return {}
+  const record = await parts.store.read({ kind: 'supervisor', taskId: claim.taskId })
+  const those = (record?.children ?? []).filter(({ id }) => needed.has(id))
+  return outputsOf(parts, new Map(those.map((child) => [child.id, child])))
 }
 
 /** Waits for those before a child. A history in which that never came to an end goes on without it. */
@@ -109,7 +142,7 @@ function siblings({ pass, scope }: ChildCaller, key: string, position: number): 
 /** The outputs of the children that completed, by id. Source: `docs/semantics.md 14.2`. */
 export async function outputsOf(
   { store, values }: Pick<HostParts, 'store' | 'values'>,
-  children: ReadonlyMap<string, ChildTask>,
+  children: ReadonlyMap<string, Pick<ChildTask, 'taskId'>>,
 ): Promise<Record<string, unknown>> {
   const outputs: [string, unknown][] = []
   for (const [id, { taskId }] of children) {
