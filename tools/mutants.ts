@@ -1,5 +1,5 @@
 // Shows that tests notice faults: each mutant is planted into the sources as they are loaded, and the tests that name its rule have to
-// fail. They pass without it, or the mutant proves nothing.
+// fail. They pass without it, or the mutant proves nothing. A mutant with which the sources do not run proves nothing either, and is an error.
 //
 //   node tools/mutants.ts [TEXT] [--tests-passed]    those whose name holds the text, or all
 //
@@ -11,9 +11,10 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createVitest } from 'vitest/node'
+import { createVitest, type TestModule } from 'vitest/node'
 import { type Mutant, mutants } from './mutants/list.ts'
 import { edited, mutating } from './mutants/plugin.ts'
+import { type RunFile, type Verdict, verdictOf } from './mutants/verdict.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 // Each fault has a process of its own: it takes the compiled code of those before it.
@@ -33,6 +34,7 @@ if (chosen.length === 0) {
 /** What came of some of the mutants. */
 interface Outcome {
   readonly survivors: readonly string[]
+  readonly broken: readonly string[]
   /** Of their tests without any mutant. */
   readonly passed: number
   readonly failed: number
@@ -52,11 +54,14 @@ if (process.send !== undefined) {
   const count = Math.min(availableParallelism() + 1, parts.length)
   const outcomes = (await Promise.all(Array.from({ length: count }, () => inProcess(parts)))).flat()
   const survivors = outcomes.flatMap((outcome) => outcome.survivors)
+  const broken = outcomes.flatMap((outcome) => outcome.broken)
   const [passed, failed] = [sumOf(outcomes.map((it) => it.passed)), sumOf(outcomes.map((it) => it.failed))]
   const without = flags['tests-passed'] ? '' : `; without them ${passed} tests pass, ${failed} fail`
-  console.log(`${chosen.length - survivors.length} of ${chosen.length} mutants killed${without}`)
+  const missed = survivors.length + broken.length
+  console.log(`${chosen.length - missed} of ${chosen.length} mutants killed${without}`)
   if (survivors.length > 0) console.error(`Not noticed: ${survivors.join('; ')}`)
-  process.exit(survivors.length > 0 || failed > 0 || (passed === 0 && !flags['tests-passed']) ? 1 : 0)
+  if (broken.length > 0) console.error(`The sources do not run with them: ${broken.join('; ')}`)
+  process.exit(missed > 0 || failed > 0 || (passed === 0 && !flags['tests-passed']) ? 1 : 0)
 }
 
 /** Those of one file of tests stay together, so that what it loads is compiled once; the most first. */
@@ -91,27 +96,34 @@ async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
     const text = readFileSync(resolve(workspace, file), 'utf8')
     edits.reduce((left, [find, replace]) => edited(left, find, replace, name), text)
   }
-  const survivors: string[] = []
+  const missed: Record<Exclude<Verdict, 'noticed'>, string[]> = { unnoticed: [], broken: [] }
   for (const mutant of some) {
     const began = performance.now()
     const [file, name] = mutant.killedBy
-    const isQuick = (await bed.run(file, name, 'fast', mutant)).failed > 0
-    const killed = isQuick || (await bed.run(file, name, 'proof', mutant)).failed > 0
-    if (!killed) survivors.push(mutant.name)
+    const quick = await bed.run(file, name, 'fast', mutant)
+    const { verdict } = quick.verdict === 'unnoticed' ? await bed.run(file, name, 'proof', mutant) : quick
+    if (verdict !== 'noticed') missed[verdict].push(mutant.name)
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
-    const by = killed ? `, by ${isQuick ? 'quick' : 'long'} tests` : ''
-    console.log(`${killed ? 'killed  ' : 'SURVIVED'} ${seconds.padStart(5)} s  ${mutant.name}${by}`)
+    const by = verdict === 'noticed' ? `, by ${quick.verdict === 'noticed' ? 'quick' : 'long'} tests` : ''
+    console.log(`${said[verdict]} ${seconds.padStart(5)} s  ${mutant.name}${by}`)
   }
+  const outcome = { survivors: missed.unnoticed, broken: missed.broken }
   // The same tests on the sources as they are.
   const sum = { passed: 0, failed: 0 }
-  if (flags['tests-passed']) return { survivors, ...sum }
+  if (flags['tests-passed']) return { ...outcome, ...sum }
   for (const [file, those] of Map.groupBy(some, ({ killedBy }) => killedBy[0])) {
     const names = new Set(those.map(({ killedBy: [, name] }) => name))
     const { passed, failed } = await bed.run(file, [...names].join('|'), 'proof')
     sum.passed += passed
     sum.failed += failed
   }
-  return { survivors, ...sum }
+  return { ...outcome, ...sum }
+}
+
+const said: Readonly<Record<Verdict, string>> = {
+  noticed: 'killed  ',
+  unnoticed: 'SURVIVED',
+  broken: 'BROKEN  ',
 }
 
 type Seedbed = Awaited<ReturnType<typeof seedbed>>
@@ -132,19 +144,28 @@ async function seedbed() {
       for (const changed of [planted, mutant])
         if (changed !== undefined) vitest.invalidateFile(resolve(workspace, changed.file))
       planted = mutant
-      vitest.setGlobalTestNamePattern(new RegExp(name))
+      const rule = new RegExp(name)
+      vitest.setGlobalTestNamePattern(rule)
       const specifications = await vitest.globTestSpecifications([file])
       const files = new Set(specifications.map(({ moduleId }) => moduleId))
       const { testModules } = await vitest.runTestSpecifications(specifications)
       // Vitest returns the modules of earlier runs as well: a failure there says nothing about this mutant.
-      const states = testModules
-        .filter(({ moduleId }) => files.has(moduleId))
-        .flatMap((module) => [...module.children.allTests()].map((test) => test.result().state))
+      const ran = testModules.filter(({ moduleId }) => files.has(moduleId)).map(ranOf)
+      const states = ran.flatMap(({ tests }) => tests.map(({ state }) => state))
       process.exitCode = 0
       return {
+        verdict: verdictOf(ran, rule),
         passed: states.filter((state) => state === 'passed').length,
         failed: states.filter((state) => state === 'failed').length,
       }
     },
   }
+}
+
+function ranOf(module: TestModule): RunFile {
+  const tests = [...module.children.allTests()].map((test) => {
+    const { state, errors = [] } = test.result()
+    return { fullName: test.fullName, state, errors }
+  })
+  return { errors: module.errors(), tests }
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { mutants } from '../mutants/list.ts'
 import { edited } from '../mutants/plugin.ts'
+import { type RunFile, verdictOf } from '../mutants/verdict.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -27,5 +28,48 @@ describe('planted faults (docs/reliability.md 3.4)', () => {
   test('a text that is missing, or there twice, is refused by the name of the fault', () => {
     expect(() => edited('a b', 'c', 'd', 'a fault')).toThrow("mutant 'a fault': 0 places")
     expect(() => edited('a a', 'a', 'd', 'a fault')).toThrow('2 places')
+  })
+})
+
+describe('a planted fault counts as noticed', () => {
+  const rule = /5\.1 hooks/
+  const failed = (fullName: string, ...errors: RunFile['tests'][number]['errors']) => ({
+    fullName,
+    state: 'failed',
+    errors,
+  })
+  const wrong = { name: 'AssertionError', message: 'expected 1 to be 2' }
+  const ran = (...tests: RunFile['tests']) => verdictOf([{ errors: [], tests }], rule)
+
+  test('by a failed test whose name has its rule, also beside one that says nothing', () => {
+    const unread = failed('5.1 hooks run', { name: 'ReferenceError', message: 'ends is not defined' })
+    expect(ran(failed('exec > 5.1 hooks run', wrong))).toBe('noticed')
+    expect(ran(unread, failed('5.1 hooks end', wrong))).toBe('noticed')
+    expect(ran(failed('5.1 > hooks > run', wrong))).toBe('noticed')
+    const spoiled = { name: 'SyntaxError', message: 'Unexpected end of JSON input' }
+    expect(ran(failed('5.1 hooks run', spoiled))).toBe('noticed')
+  })
+
+  test('by no test that passed or did not run', () => {
+    const tests = ['passed', 'skipped'].map((state) => ({ fullName: '5.1 hooks run', state, errors: [] }))
+    expect(ran(...tests)).toBe('unnoticed')
+    expect(ran()).toBe('unnoticed')
+  })
+
+  test('by no test of another rule', () => {
+    expect(ran(failed('5.2 a wait ends', wrong))).toBe('unnoticed')
+  })
+
+  test.each([
+    [{ name: 'ReferenceError', message: 'ends is not defined' }],
+    [{ name: 'Error', message: "Cannot find module './no.ts'" }],
+    [{ name: 'StoreError', message: 'it failed', cause: { name: 'ReferenceError', message: 'no' } }],
+    [{ name: 'TaskFailed', message: 'the handler threw ReferenceError: ends is not defined' }],
+  ])('by no program that cannot run: %j', (error) => {
+    expect(ran(failed('5.1 hooks run', error))).toBe('broken')
+  })
+
+  test('by no file that cannot be loaded', () => {
+    expect(verdictOf([{ errors: [{ message: 'Transform failed' }], tests: [] }], rule)).toBe('broken')
   })
 })

@@ -69,7 +69,6 @@ export class Submissions {
     this.#agreements = deps.agreements
     this.#maxBytes = deps.config.maxPayloadBytes
     this.#values = deps.values
-    this.#values = deps.values
     this.#watchNames = watchQuotaNames(deps.config, deps.log)
     this.#trace = deps.trace
     this.#assertOpen = deps.assertOpen
