@@ -1,73 +1,24 @@
-import { clientTiers, leaseStates, taskStates } from '@ku0/agent-runtime-core'
-import type { ClientRow, LeaseRow, TaskRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
+import { leaseStates, taskStates } from '@ku0/agent-runtime-core'
+import type { LeaseRow, TaskRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
+import { changesClient, clientRows } from '../sqlite/changed-rows.ts'
 import type { Statement } from './batch.ts'
-import { deleted, inserted, put, type Row, statement, updated } from './write.ts'
+import { deleted, inserted, type Row, statement, updated } from './write.ts'
 
-export function streamsOf(ws: WorkingSet, commit: number): Statement[] {
-  const rows = Array.from(ws.streams.changed.values(), (it) => [
-    it.id,
-    it.key,
-    it.laneRank,
-    it.type,
-    JSON.stringify(it.quotaKeys),
-    it.depth,
-    it.delayed,
-    it.client,
-    it.head,
-    it.place,
-    commit,
-  ])
-  return put('stream', ['id'], rows)
-}
-
-export function clientsOf({ clients, base }: WorkingSet, commit: number): Statement[] {
-  const rows: Row[] = []
-  const gone: Row[] = []
-  for (const [name, row] of clients.changed)
-    if (row === undefined) gone.push([name])
-    else if (isChanged(base.clients.get(name), row))
-      rows.push([
-        row.id,
-        row.name,
-        row.credits,
-        clientTiers.indexOf(row.tier),
-        row.time,
-        row.floor,
-        row.spent,
-        commit,
-        row.reserved,
-        row.entries,
-      ])
+export function clientsOf(ws: WorkingSet, commit: number): Statement[] {
+  const { rows, gone } = clientRows(ws, commit)
   const counted = statement(
     "UPDATE meta SET value = (value::bigint + $1::bigint)::text WHERE key = 'clients_removed'",
     [gone.length],
   )
   return [
-    ...deleted('client', ['name'], gone),
-    ...(gone.length === 0 ? [] : [counted]),
-    // By its name: a number that another client has is a fault, and takes nobody's row.
-    ...inserted(
+    ...deleted(
       'client',
-      rows,
-      `ON CONFLICT (name) DO UPDATE SET credits = excluded.credits, tier = excluded.tier, time = excluded.time,
-         floor = excluded.floor, spent = excluded.spent, changed = excluded.changed, reserved = excluded.reserved,
-         entries = excluded.entries`,
+      ['name'],
+      gone.map((name) => [name]),
     ),
+    ...(gone.length === 0 ? [] : [counted]),
+    ...inserted('client', rows, changesClient),
   ]
-}
-
-/** How many tasks it has is told from other rows. */
-function isChanged(before: ClientRow | undefined, row: ClientRow): boolean {
-  return (
-    before === undefined ||
-    before.time !== row.time ||
-    before.floor !== row.floor ||
-    before.credits !== row.credits ||
-    before.spent !== row.spent ||
-    before.reserved !== row.reserved ||
-    before.entries !== row.entries ||
-    before.tier !== row.tier
-  )
 }
 
 const movedColumns = [

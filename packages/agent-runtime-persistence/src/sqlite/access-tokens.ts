@@ -4,7 +4,6 @@ import type { Queries } from '../views/queries.ts'
 import { listed, type RowOf } from './columns.ts'
 import type { Statements } from './statements.ts'
 import { storedList } from './stored.ts'
-import { putInto } from './put.ts'
 
 /** An access token as a row of its table. */
 export function accessTokenRow(it: AccessTokenRow): readonly (string | number | null)[] {
@@ -44,12 +43,10 @@ export function prepareAccessTokenLoad(db: Queries) {
   }
 }
 
-/** Writes the tokens of a flush. One that puts a token deletes those that ended long ago. */
+/** A flush that puts a token deletes those that ended long ago. */
 export function prepareAccessTokenApply(db: Statements): (ws: WorkingSet) => void {
-  const put = db.prepare(putInto('access_token', 'name'))
   const forget = db.prepare('DELETE FROM access_token WHERE revoked_at <= ? OR expires_at <= ?')
   return (ws) => {
-    for (const row of ws.accessTokens.changed.values()) put.run(...accessTokenRow(row))
     const upTo = endedTokensUpTo(ws)
     if (upTo !== undefined) forget.run(upTo, upTo)
   }

@@ -1,27 +1,16 @@
-import type {
-  Base,
-  BudgetRow,
-  ChildRow,
-  ClientRow,
-  LeaseRow,
-  ScheduleRow,
-  SignalRow,
-  TaskRow,
-  WaitRow,
-  WorkingSet,
-} from '@ku0/agent-runtime-core/transition'
-import { storedLog, workerFlags } from '@ku0/agent-runtime-core/transition'
-import {
-  canonical,
-  childPolicies,
-  clientTiers,
-  leaseStates,
-  StoreError,
-  taskStates,
-  waitKinds,
-} from '@ku0/agent-runtime-core'
+import type { Base, LeaseRow, TaskRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
+import { leaseStates, StoreError, taskStates } from '@ku0/agent-runtime-core'
 import type { RunResult } from 'better-sqlite3'
-import { prepareEvaluationApply } from './evaluations.ts'
+import {
+  changedRows,
+  changesClient,
+  clientRows,
+  type PlainTable,
+  plainTables,
+  streamRow,
+  totalsRow,
+} from './changed-rows.ts'
+import { excessEvaluations } from './evaluations.ts'
 import { prepareLedgerApply } from './ledger.ts'
 import { prepareInsert } from './insert.ts'
 import { prepareAccessTokenApply } from './access-tokens.ts'
@@ -30,7 +19,6 @@ import { preparePrune } from './prune.ts'
 import type { Statements } from './statements.ts'
 import { insertInto, into, putInto } from './put.ts'
 import { prepareUpdate } from './update.ts'
-import { prepareWorkApply } from './work.ts'
 
 /** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
 export function prepareApply(db: Statements) {
@@ -78,29 +66,11 @@ export function prepareApply(db: Statements) {
   const updateStream = db.prepare(
     'UPDATE stream SET depth = ?, delayed = ?, head = ?, place = ?, changed = ? WHERE id = ?',
   )
-  // By its name: a number that another client has is a fault, and takes nobody's row.
-  const putClient = db.prepare(`${insertInto('client')}
-    ON CONFLICT (name) DO UPDATE SET credits = excluded.credits, tier = excluded.tier, time = excluded.time,
-      floor = excluded.floor, spent = excluded.spent, changed = excluded.changed, reserved = excluded.reserved,
-      entries = excluded.entries`)
+  const putClient = db.prepare(`${insertInto('client')} ${changesClient}`)
   const deleteClient = db.prepare('DELETE FROM client WHERE name = ?')
   const countRemoval = db.prepare("UPDATE meta SET value = value + 1 WHERE key = 'clients_removed'")
-  const putWorker = db.prepare(putInto('worker', 'id'))
-  const putQuota = db.prepare(putInto('quota', 'key'))
-  const insertKey = db.prepare(insertInto('idempotency'))
-  const putCheckpoint = db.prepare(putInto('checkpoint', 'task'))
-  const insertOutput = db.prepare(insertInto('output'))
-  const insertWait = db.prepare(insertInto('wait'))
-  const deleteWait = db.prepare('DELETE FROM wait WHERE task = ? AND key = ?')
-  const insertSignal = db.prepare(insertInto('signal'))
-  const deleteSignal = db.prepare('DELETE FROM signal WHERE task = ? AND seq = ?')
-  const putSchedule = db.prepare(putInto('schedule', 'name'))
-  const putPipeline = db.prepare(putInto('pipeline', 'task'))
-  const putBudget = db.prepare(putInto('budget', 'task'))
-  const deleteSchedule = db.prepare('DELETE FROM schedule WHERE name = ?')
-  const putChild = db.prepare(putInto('child', 'parent', 'key'))
-  const deleteChild = db.prepare('DELETE FROM child WHERE parent = ? AND key = ?')
-  const applyWork = prepareWorkApply(db)
+  const plain = preparePlain(db)
+  const deleteEvaluations = db.prepare('DELETE FROM evaluation WHERE agent = ? AND seq <= ?')
   const insertBlob = db.prepare(`${insertInto('blob')} ON CONFLICT DO NOTHING`)
   const putTotals = db.prepare(
     'UPDATE totals SET submitted = ?, rejected = ?, rejected_pruned = ?, completed = ?, failed = ?, canceled = ?, requeued = ?, expired = ?, preempted = ?, running = ?, waiting = ?',
@@ -108,7 +78,6 @@ export function prepareApply(db: Statements) {
   const oldestRejected = db
     .prepare<[number], number>('SELECT id FROM task WHERE state = 6 ORDER BY id LIMIT ? + 0')
     .pluck()
-  const applyEvaluations = prepareEvaluationApply(db)
   const applyLedger = prepareLedgerApply(db)
   const applySamples = prepareSampleApply(db)
   const applyAccessTokens = prepareAccessTokenApply(db)
@@ -136,38 +105,14 @@ export function prepareApply(db: Statements) {
     for (const row of ws.streams.changed.values()) {
       if (ws.base.streams.has(row.id))
         updateStream.run(row.depth, row.delayed, row.head, row.place, commit, row.id)
-      else
-        insertStream.run(
-          row.id,
-          row.key,
-          row.laneRank,
-          row.type,
-          JSON.stringify(row.quotaKeys),
-          row.depth,
-          row.delayed,
-          row.client,
-          row.head,
-          row.place,
-          commit,
-        )
+      else insertStream.run(...streamRow(row, commit))
     }
-    for (const [name, row] of ws.clients.changed)
-      if (row === undefined) {
-        deleteClient.run(name)
-        countRemoval.run()
-      } else if (isChanged(ws.base.clients.get(name), row))
-        putClient.run(
-          row.id,
-          row.name,
-          row.credits,
-          clientTiers.indexOf(row.tier),
-          row.time,
-          row.floor,
-          row.spent,
-          commit,
-          row.reserved,
-          row.entries,
-        )
+    const clients = clientRows(ws, commit)
+    for (const name of clients.gone) {
+      deleteClient.run(name)
+      countRemoval.run()
+    }
+    for (const row of clients.rows) putClient.run(...row)
     for (const row of ws.tasks.changed.values()) writeTask(ws.base, row)
     for (const row of ws.leases.changed.values()) writeLease(ws.base, row)
     for (const row of ws.events) {
@@ -176,62 +121,18 @@ export function prepareApply(db: Statements) {
     }
     for (const rows of several) rows.flush()
     for (const [sha256, data] of ws.blobs.changed) insertBlob.run(sha256, data)
-    for (const row of ws.keys.changed.values()) insertKey.run(row.key, row.task, row.payloadHash)
-    for (const row of ws.checkpoints.values()) putCheckpoint.run(row.task, row.seq, row.data, row.at)
-    for (const row of ws.outputs)
-      insertOutput.run(row.task, row.seq, row.attempt, row.at, row.data, row.round)
-    for (const [name, row] of ws.schedules.changed) writeSchedule(name, row)
-    for (const row of ws.budgets.changed.values()) writeBudget(row)
-    for (const { task, terms, log } of ws.pipelines.changed.values())
-      putPipeline.run(task, canonical(terms), canonical(storedLog(log)))
-    for (const [task, rows] of ws.waits.changed) writeWaits(ws.base, task, rows)
-    for (const [task, rows] of ws.signals.changed) writeSignals(ws.base, task, rows)
-    for (const row of ws.childRows.changed.values()) writeChild(row)
-    if (ws.circuits.changed.size + ws.usages.changed.size + ws.swarms.changed.size > 0) applyWork(ws)
-    for (const row of ws.quotas.changed.values())
-      putQuota.run(
-        row.key,
-        row.queued,
-        row.running,
-        row.windowStart,
-        row.windowCount,
-        row.windowTokens,
-        row.blockedUntil,
-      )
-    for (const row of ws.workers.changed.values())
-      putWorker.run(
-        row.id,
-        row.workerId,
-        row.process,
-        row.capacity,
-        workerFlags(row),
-        JSON.stringify(row.types),
-        row.lastSeenAt,
-        Number(row.registered),
-        row.settings === undefined ? null : JSON.stringify(row.settings),
-      )
-    applyEvaluations(ws)
+    for (const { table, rows, gone } of changedRows(ws)) {
+      const { write, remove } = plain[table]
+      for (const key of gone) remove.run(...key)
+      for (const row of rows) write.run(...row)
+    }
+    for (const [agent, upTo] of excessEvaluations(ws)) deleteEvaluations.run(agent, upTo)
     applyLedger(ws)
     if (ws.samples.length > 0) applySamples(ws)
     if (ws.accessTokens.changed.size > 0) applyAccessTokens(ws)
     pruneRejected(ws, commit)
     prune(ws, commit)
-    if (ws.totals !== ws.base.totals) {
-      const t = ws.totals
-      putTotals.run(
-        t.submitted,
-        t.rejected,
-        t.rejectedPruned,
-        t.completed,
-        t.failed,
-        t.canceled,
-        t.requeued,
-        t.expired,
-        t.preempted,
-        t.running,
-        t.waiting,
-      )
-    }
+    if (ws.totals !== ws.base.totals) putTotals.run(...totalsRow(ws))
   }
 
   function writeTask(base: Base, row: TaskRow): void {
@@ -344,72 +245,6 @@ export function prepareApply(db: Statements) {
       )
   }
 
-  function writeSchedule(name: string, row: ScheduleRow | undefined): void {
-    if (row === undefined) {
-      deleteSchedule.run(name)
-      return
-    }
-    putSchedule.run(
-      name,
-      canonical(row.definition),
-      Number(row.paused),
-      row.createdAt,
-      row.changedAt,
-      row.nextAt,
-      row.lastAt,
-      row.lastDueAt,
-      row.lastTask,
-      row.runs,
-      row.rejected,
-      row.missed,
-      row.skipped,
-    )
-  }
-
-  function writeBudget(row: BudgetRow): void {
-    putBudget.run(
-      row.task,
-      row.above,
-      JSON.stringify(row.limits),
-      JSON.stringify(row.soft),
-      JSON.stringify(row.used),
-      JSON.stringify(row.own),
-      row.startedAt,
-      row.dueAt,
-      row.asked === null ? null : JSON.stringify(row.asked),
-      row.asks,
-    )
-  }
-
-  /** A wait never changes: it opens and it ends. */
-  function writeWaits(base: Base, task: number, rows: readonly WaitRow[]): void {
-    const before = new Set((base.waits.get(task) ?? []).map(({ key }) => key))
-    for (const { key, position, kind, name, dueAt, terms } of rows)
-      if (!before.delete(key))
-        insertWait.run(
-          task,
-          key,
-          position,
-          waitKinds.indexOf(kind),
-          name,
-          dueAt,
-          terms === null ? null : JSON.stringify(terms),
-        )
-    for (const key of before) deleteWait.run(task, key)
-  }
-
-  function writeSignals(base: Base, task: number, rows: readonly SignalRow[]): void {
-    const before = new Set((base.signals.get(task) ?? []).map(({ seq }) => seq))
-    for (const { seq, name } of rows) if (!before.delete(seq)) insertSignal.run(task, seq, name)
-    for (const seq of before) deleteSignal.run(task, seq)
-  }
-
-  function writeChild({ parent, key, task, position, policy, seq, state }: ChildRow): void {
-    if (state === 'dropped') deleteChild.run(parent, key)
-    else
-      putChild.run(parent, key, task, position, childPolicies.indexOf(policy), seq, Number(state === 'open'))
-  }
-
   /** Rejected records are bounded: the oldest go when there are more than `maxRejectedKept`. */
   function pruneRejected(ws: WorkingSet, commit: number): void {
     const { rejected, rejectedPruned } = ws.totals
@@ -424,6 +259,22 @@ export function prepareApply(db: Statements) {
     }
     ws.count('rejectedPruned', ids.length)
   }
+}
+
+/** How rows of tables are written and deleted that are written whole. */
+function preparePlain(db: Statements) {
+  const prepared = (Object.keys(plainTables) as PlainTable[]).map((table) => {
+    const { key, isFixed } = plainTables[table]
+    const isIt = key.map((name) => `${name} = ?`).join(' AND ')
+    return [
+      table,
+      {
+        write: db.prepare(isFixed ? insertInto(table) : putInto(table, key)),
+        remove: db.prepare(`DELETE FROM ${table} WHERE ${isIt}`),
+      },
+    ] as const
+  })
+  return Object.fromEntries(prepared) as Readonly<Record<PlainTable, (typeof prepared)[number][1]>>
 }
 
 function assertMoved({ changes }: RunResult, { id, seq }: TaskRow): void {
@@ -443,20 +294,6 @@ function endedBefore(lease: unknown): StoreError {
   return new StoreError(
     'store_corrupt',
     `lease ${String(lease)} is not running any more; something else writes this database`,
-  )
-}
-
-/** How many tasks it has is told from other rows. */
-function isChanged(before: ClientRow | undefined, row: ClientRow): boolean {
-  return (
-    before === undefined ||
-    before.time !== row.time ||
-    before.floor !== row.floor ||
-    before.credits !== row.credits ||
-    before.spent !== row.spent ||
-    before.reserved !== row.reserved ||
-    before.entries !== row.entries ||
-    before.tier !== row.tier
   )
 }
 

@@ -15,8 +15,6 @@ import {
   type WorkingSet,
 } from '@ku0/agent-runtime-core/transition'
 import type { Queries } from '../views/queries.ts'
-import type { Statements } from './statements.ts'
-import { insertInto, putInto } from './put.ts'
 
 const reputationColumns = 'agent, reputation, evaluations, average, latest, last_at'
 const evaluationColumns =
@@ -43,34 +41,15 @@ export function prepareEvaluationLoad(db: Queries) {
   }
 }
 
-/** Writes the evaluations of a flush; what is more than `maxEvaluationsKept` of an agent goes, the oldest first. */
-export function prepareEvaluationApply(db: Statements) {
-  const insert = db.prepare(insertInto('evaluation'))
-  const put = db.prepare(putInto('reputation', 'agent'))
-  const prune = db.prepare('DELETE FROM evaluation WHERE agent = ? AND seq <= ?')
-  return (ws: WorkingSet): void => {
-    for (const row of ws.evaluations)
-      insert.run(
-        row.agent,
-        row.seq,
-        row.at,
-        row.domain,
-        scoresText(row.scores),
-        JSON.stringify(row.missing),
-        row.composite,
-        row.reputation,
-        row.distance,
-        row.change,
-        row.taskId,
-        row.key,
-      )
-    for (const row of ws.reputations.values()) {
-      const { agent, evaluations } = row
-      put.run(agent, row.reputation, evaluations, scoresText(row.average), scoresText(row.latest), row.lastAt)
-      if (evaluations > ws.config.maxEvaluationsKept)
-        prune.run(agent, evaluations - ws.config.maxEvaluationsKept)
-    }
-  }
+/** How many evaluations of an agent go, the oldest first: what is more than `maxEvaluationsKept`. */
+export function excessEvaluations({
+  reputations,
+  config,
+}: WorkingSet): readonly (readonly [agent: string, upTo: number])[] {
+  return [...reputations.values()].flatMap(({ agent, evaluations }) => {
+    const upTo = evaluations - config.maxEvaluationsKept
+    return upTo > 0 ? [[agent, upTo] as const] : []
+  })
 }
 
 /** Answers what is asked of agents. */
@@ -143,7 +122,7 @@ function evaluationOf(row: unknown[]): EvaluationRow {
 }
 
 /** Numbers in the order of the dimensions: JSON gives each back to the last bit. */
-function scoresText(scores: Scores): string {
+export function scoresText(scores: Scores): string {
   return JSON.stringify(dimensions.map((dimension) => scores[dimension]))
 }
 

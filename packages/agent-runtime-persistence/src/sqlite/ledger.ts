@@ -37,7 +37,7 @@ export function prepareLedgerApply(db: Statements) {
   const close = db.prepare('DELETE FROM ledger WHERE client = ?')
   const forget = db.prepare('DELETE FROM folded WHERE client = ?')
   const removeFolded = db.prepare('DELETE FROM ledger WHERE client = ? AND seq <= ?')
-  const putFolded = db.prepare(putInto('folded', 'client'))
+  const putFolded = db.prepare(putInto('folded', ['client']))
   return ({ ledger, closedLedgers, folds }: WorkingSet): void => {
     for (const name of closedLedgers) {
       close.run(name)

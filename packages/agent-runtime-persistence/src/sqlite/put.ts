@@ -1,4 +1,4 @@
-import { type ColumnOf, listed, namesOf, type TableName } from './columns.ts'
+import { listed, namesOf, type TableName } from './columns.ts'
 
 /** A table with the columns that this version knows: a later one may have added more, which get their defaults. */
 export function into(table: TableName): string {
@@ -11,8 +11,8 @@ export function insertInto(table: TableName): string {
 }
 
 /** Inserts a row, or changes the one with this key, and leaves what a later version has added to it. */
-export function putInto<T extends TableName>(table: T, ...key: readonly ColumnOf<T>[]): string {
-  const set = namesOf(table).filter((name) => !key.includes(name))
+export function putInto(table: TableName, key: readonly string[]): string {
+  const set = (namesOf(table) as readonly string[]).filter((name) => !key.includes(name))
   return `${insertInto(table)} ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${set.map((name) => `${name} = excluded.${name}`).join(', ')}`
 }
 

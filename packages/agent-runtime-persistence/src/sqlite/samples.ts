@@ -4,7 +4,6 @@ import { listed, type RowOf } from './columns.ts'
 import type { Statements } from './statements.ts'
 import { storedList } from './stored.ts'
 import type { Queries } from '../views/queries.ts'
-import { putInto } from './put.ts'
 
 /** A flush deletes so many old samples at the most, more than it writes. */
 export const MAX_DELETED = 1_000
@@ -33,14 +32,12 @@ export function outdated(samples: readonly Sample[]): readonly (readonly [stepMs
   })
 }
 
-/** Writes the samples of a flush, and deletes those that are too old. */
+/** Deletes the samples that are too old beside those of a flush. */
 export function prepareSampleApply(db: Statements): (ws: WorkingSet) => void {
-  const put = db.prepare(putInto('sample', 'step_ms', 'type', 'at', 'lane_rank'))
   const remove = db.prepare(
     'DELETE FROM sample WHERE (step_ms, type, at, lane_rank) IN (SELECT step_ms, type, at, lane_rank FROM sample WHERE step_ms = ? AND at <= ? ORDER BY at LIMIT ? + 0)',
   )
   return ({ samples }) => {
-    for (const sample of samples) put.run(...sampleRow(sample))
     for (const [stepMs, upTo] of outdated(samples)) remove.run(stepMs, upTo, MAX_DELETED)
   }
 }
