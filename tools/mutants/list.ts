@@ -916,8 +916,17 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'D25 leases that lived in a copy live on where it is restored',
     file: `${persistence}sqlite/incarnations.ts`,
-    edits: [['UPDATE lease SET expires_at = last_heartbeat_at WHERE state = 0; ', '']],
+    edits: [['${endsLeases}; ', '']],
     killedBy: ['packages/agent-runtime-persistence/test/care/backup.test.ts', 'an earlier holder of a lease'],
+  },
+  {
+    name: 'D25 leases that lived in a backup live on where it is imported',
+    file: `${persistence}postgres/import.ts`,
+    edits: [['    statement(endsLeases),\n', '']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/postgres/move.proof.test.ts',
+      'an earlier holder of a lease',
+    ],
   },
   {
     name: 'D25 fencing tokens of a restored copy go on where they were',

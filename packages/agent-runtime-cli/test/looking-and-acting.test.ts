@@ -349,6 +349,11 @@ describe('commands that act', () => {
     expect(counted.out).toMatch(
       /^(\d+) tasks would be deleted: 0 completed, 0 failed, \1 canceled; add --yes to delete them\n$/,
     )
+    expect((await agent('prune', '--canceled', '1ms', '--dry-run')).out).toBe(counted.out)
+    expect(await agent('prune', '--canceled', '1ms', '--dry-run', '--yes')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--dry-run only counts, and --yes deletes') as string,
+    })
     expect((await agent('prune', '--canceled', '1ms', '--yes')).out).toMatch(/^\d+ tasks? deleted: /)
     // The newest task stays.
     expect((await agent('prune', '--canceled', '1ms')).out).toBe('nothing is old enough to be deleted\n')

@@ -65,6 +65,7 @@ A server goes by the rules that are in force on its store: with --server, give n
         read: readAge,
       },
       { flags: '--yes', about: 'delete and fold them' },
+      { flags: '--dry-run', about: 'only count them, as without --yes' },
       ...onStoreOrServer,
     ],
     examples: [
@@ -157,7 +158,12 @@ what the token allows. With the scope admin the server looks at its own store, t
       { name: '<store>', about: 'the store: a file, sqlite:FILE or postgres://HOST/DATABASE' },
       { name: '<file>', about: 'the new file; an existing one is never replaced' },
     ],
-    examples: [['agent-runtime export postgres://db.example/agents agents.db', 'look at a store elsewhere']],
+    examples: [
+      [
+        'agent-runtime export postgres://db.example/agents agents.db',
+        'look at a store elsewhere, or move it',
+      ],
+    ],
     load: () => import('../commands/backup.ts'),
   },
   {
@@ -165,13 +171,17 @@ what the token allows. With the scope admin the server looks at its own store, t
     noServer: 'it moves the database itself: run it where the file is',
     about: 'move the store of a file to PostgreSQL, and verify it there',
     details: `All rows move with their ids, events and hashes, in one transaction. Stop the processes on the file first, and do not go on with the file afterwards:
-the tasks go on in PostgreSQL.`,
+the tasks go on in PostgreSQL. A backup, which is also what export writes, is restored: no id is given out again that its store has given out since, and who held a task can write no more.`,
     args: [
       { name: '<file>', about: 'the store: a file, or sqlite:FILE' },
       { name: '<store>', about: 'an empty store: postgres://HOST/DATABASE, with ?schema=NAME if you like' },
     ],
     examples: [
       ['agent-runtime import tasks.db postgres://db.example/agents', 'go on with the tasks on PostgreSQL'],
+      [
+        "agent-runtime import backup.db 'postgres://db.example/agents?schema=restored'",
+        'restore a backup beside what is there',
+      ],
     ],
     load: () => import('../commands/import.ts'),
   },

@@ -7,12 +7,14 @@ import { count, dated } from '../screen/words.ts'
 export const run: Run = async ({ args: [file = '', store = ''], print, signal }) => {
   print.patience(`copies ${file}, and verifies the copy`)
   const report = await importStore(storeUrl(file), store, { signal })
-  const { commit, at, tasks, events } = report
+  const { commit, at, tasks, events, restored } = report
   print.answer(report, () => [
     `${shownUrl(store)}: has the store of ${file}, and it verifies`,
     `  tasks ${count(tasks)}, events ${count(events)}`,
     `  last commit: ${at === null ? 'none' : `${count(commit)} of ${dated(at)}`}`,
-    `  go on with --store ${shownUrl(store)}, and no more with ${file}`,
+    restored
+      ? `  ${file} is a backup: what came after it is not there, and tasks that ran then run again`
+      : `  go on with --store ${shownUrl(store)}, and no more with ${file}`,
   ])
   return cliExitCodes.ok
 }

@@ -9,7 +9,8 @@ const states = ['completed', 'failed', 'canceled'] as const
 const ruleFlags = [...states, 'ledger']
 
 export const run: Run = async ({ options, print, settings }) => {
-  const { yes = false } = options as { readonly yes?: boolean }
+  const { yes = false, dryRun = false } = options as { readonly yes?: boolean; readonly dryRun?: boolean }
+  if (yes && dryRun) throw new UsageError('--dry-run only counts, and --yes deletes: leave one of them out')
   const known = await settings()
   const isOwn = known.server === undefined
   if (!isOwn) assertNoRules(options)

@@ -68,6 +68,30 @@ export function retention({ rule, timed, expect }: Suite): void {
     { config },
   )
 
+  timed(
+    'A17 with a task that is deleted go its steps: a new one of the same id and key runs its own',
+    async (scene) => {
+      const named = { taskId: 'mine', idempotencyKey: 'k', type: 'named' }
+      const first = await scene.running(named)
+      await scene.step(first, 'one', '"first"')
+      await scene.settle(first)
+      await young(scene)
+      await scene.pass(10)
+      expect(await pruned(scene)).toEqual({ ...none, completed: 1 })
+      const second = await scene.running(named)
+      expect(second).toMatchObject({ taskId: 'mine', attempt: 1, steps: 0 })
+      expect(await scene.step(second, 'one', '"second"')).toEqual({ fenced: 'ok' })
+      await scene.settle(second)
+      expect(await scene.eventTypes('mine')).toEqual([
+        'task.queued',
+        'task.started',
+        'step.completed',
+        'task.completed',
+      ])
+    },
+    { config: { retention: { completed: { ageMs: 1 }, keysMs: 1 } } },
+  )
+
   rule('6.6 without a rule nothing is deleted', async (scene) => {
     await done(scene)
     await scene.accepted()

@@ -10,7 +10,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { openStore } from '../open-store.ts'
 import { isPostgresUrl, parsePostgresUrl } from '../postgres/url.ts'
-import { isMarkedCopy, pastIncarnations } from '../sqlite/incarnations.ts'
+import { isMarkedCopy } from '../sqlite/incarnations.ts'
 import type { Db } from '../sqlite/open.ts'
 import { livesBy } from '../sqlite/processes.ts'
 import { openForReading } from '../sqlite/reading.ts'
@@ -25,6 +25,8 @@ export interface Imported {
   readonly at: number | null
   readonly tasks: number
   readonly events: number
+  /** The file was a backup: its tasks go on in a new incarnation of the store, and what came after the backup is not there. */
+  readonly restored: boolean
 }
 
 export interface ImportOptions {
@@ -45,10 +47,12 @@ export async function importFile(from: string, to: string, options: ImportOption
     )
   parsePostgresUrl(to)
   const { db, path } = openForReading(parseStoreUrl(from))
+  let restored: boolean
   try {
     // All reads are of one moment.
     db.exec('BEGIN')
-    assertMovable(db, path)
+    assertUnused(db, path)
+    restored = isMarkedCopy(db)
     const { signal } = options
     const found = await verifyFile(path, { maxFaults: 1, ...(signal === undefined ? {} : { signal }) })
     const [fault] = found.faults
@@ -70,19 +74,11 @@ export async function importFile(from: string, to: string, options: ImportOption
       'store_corrupt',
       `the import does not verify: ${faults[0]?.where ?? ''} should be ${faults[0]?.expected ?? ''} and is ${faults[0]?.actual ?? ''}; drop its schema, and go on with ${path}`,
     )
-  return { storeId, commit: lastGood.commit, at: lastGood.at, tasks, events }
+  return { storeId, commit: lastGood.commit, at: lastGood.at, tasks, events, restored }
 }
 
-/** The tasks go on under the same ids and fencing tokens, so nobody may go on with the file, and none of its copies either. */
-function assertMovable(db: Db, path: string): void {
-  if (isMarkedCopy(db))
-    throw invalid(
-      `${path} is a backup: its store may have gone on since; import the file of the store itself`,
-    )
-  if ((pastIncarnations(db)?.length ?? 1) > 0)
-    throw invalid(
-      `${path} was restored from a backup once, and PostgreSQL does not keep the ids of before; keep it on its file`,
-    )
+/** The tasks go on under the same ids and fencing tokens, unless it is a backup. So nobody may go on with the file. */
+function assertUnused(db: Db, path: string): void {
   const alive = db
     .prepare<[], { process_id: string; pid: number }>(
       'SELECT process_id, pid FROM process WHERE ended_at IS NULL',

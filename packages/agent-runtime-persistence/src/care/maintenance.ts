@@ -37,8 +37,7 @@ export async function backupStore(url: string, target: string, options: BackupOp
 
 /**
  * Moves the store of a file to PostgreSQL: all rows, with their ids, events and hashes, into an empty store, in one transaction; then verifies it. Stop the processes
- * on the file first, and do not go on with it afterwards. Rejects with `already_exists` if a process has the file or the target open or the target is not empty, with `invalid_argument`
- * for a backup, with `store_corrupt` if the file does not verify, and as `verifyStore` does; the target stays empty then. Source: `docs/postgresql.md`.
+ * on the file first, and do not go on with it afterwards. A backup is restored there: as a new incarnation of its store, which gives out no id again. Rejects with `already_exists` if a process has the file or the target open or the target is not empty, with `store_corrupt` if the file does not verify, and as `verifyStore` does; the target stays empty then. Source: `docs/postgresql.md`.
  */
 export async function importStore(file: string, url: string, options: ImportOptions = {}): Promise<Imported> {
   const { importFile } = await import('./import-store.ts')

@@ -24,6 +24,7 @@ import type {
 import { journalRow } from '../engine/journal-row.ts'
 import { newsOf, type News } from '../engine/news.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
+import { freshStoreId } from '../sqlite/incarnations.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
 import { statementsOf } from './apply.ts'
 import type { Found, Statement } from './batch.ts'
@@ -32,7 +33,7 @@ import { CommitSession } from './commit-session.ts'
 import type { Connections } from './connections.ts'
 import { clockAndTimesText, DueTimes, timesText, type What } from './due-times.ts'
 import { Competition } from './competition.ts'
-import { codeOf, isPassing, storeErrorOf } from './errors.ts'
+import { codeOf, failedBefore, isPassing, storeErrorOf } from './errors.ts'
 import { eventsText, foreignEvent } from './foreign-events.ts'
 import {
   type Head,
@@ -106,7 +107,7 @@ export class PostgresDatabase implements Database {
   readonly process: number
   readonly remote: number | undefined
   readonly configuration: number | undefined
-  readonly fenceFloor = 0
+  readonly fenceFloor: number
   /** A question waits for the commit that is under way. So it is asked once for several flushes. */
   readonly readAhead = 2_048
   private config: ExecutionConfig
@@ -163,7 +164,7 @@ export class PostgresDatabase implements Database {
     try {
       const opened = await openTables(connections, {
         identity,
-        freshId: environment.ids.uuid().replaceAll('-', '').slice(0, 17),
+        freshId: freshStoreId(environment.ids),
         at: (serverMs) => {
           clock.tell(serverMs)
           return clock.now().at
@@ -211,7 +212,8 @@ export class PostgresDatabase implements Database {
       writer: opened.process,
       onMissing: () => this.heardOfOthers(),
     })
-    this.ids = createIdCodec(opened.storeId)
+    this.ids = createIdCodec(opened.storeId, opened.past)
+    this.fenceFloor = opened.past.at(-1)?.fenceFloor ?? 0
     this.info = {
       kind: 'postgres',
       location: connections.place.location,
@@ -638,7 +640,7 @@ export class PostgresDatabase implements Database {
     try {
       const found = await answer
       const [times, done] = found.slice(-2)
-      if (done?.command !== 'COMMIT') throw new Error(`the server answered a commit with ${done?.command}`)
+      if (done?.command !== 'COMMIT') throw uncommitted(done?.command)
       this.due.take(times?.rows[0] ?? [])
       if (asksTurn) this.turn.hears(this.session, found.at(-3)?.rows ?? [])
     } catch (error) {
@@ -755,6 +757,11 @@ export class PostgresDatabase implements Database {
   private add(text: string, values: readonly unknown[]): void {
     this.writes.push(statement(text, values))
   }
+}
+
+/** The server answers the commit of a transaction that failed with another word, and with no error: nothing of it is stored. */
+function uncommitted(command: string | undefined): Error {
+  return Object.assign(new Error(`the server answered a commit with ${command}`), { code: failedBefore })
 }
 
 const noDuties: Duties = { lapsed: [], due: [], orphans: [], budgets: [] }

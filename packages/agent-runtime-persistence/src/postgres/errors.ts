@@ -24,6 +24,9 @@ export const rowChanged = 'KU001'
 /** Serialization, deadlock, lock and statement timeouts; a standby, which may be promoted; a statement that was to be prepared in a transaction which failed, or that was sent behind one; another's commit. */
 const passing = /^(?:40001|40P01|55P03|57014|26000|25P02|25006|KU002)$/
 
+/** The code of what is asked in a transaction that has failed. */
+export const failedBefore = '25P02'
+
 /** The code of the error by which a transaction ends on a server that takes no writes. */
 export const readOnly = '25006'
 

@@ -1,5 +1,6 @@
 import { RuntimeError } from '@ku0/agent-runtime-core'
 import { columns, listed, type TableName } from '../sqlite/columns.ts'
+import { endsLeases, freshStoreId, isMarkedCopy, withThisOver } from '../sqlite/incarnations.ts'
 import type { Db } from '../sqlite/open.ts'
 import { systemEnvironment } from '../system.ts'
 import { Connections } from './connections.ts'
@@ -10,16 +11,16 @@ import { lockHeadText } from './head.ts'
 import { assertTables } from './open.ts'
 import type { Session } from './session.ts'
 import { parsePostgresUrl } from './url.ts'
-import { inserted, type Row } from './write.ts'
+import { inserted, type Row, statement } from './write.ts'
 
 /** So many rows are read and sent at once. */
 const sliceRows = 1_000
 
-/** The facts that only a file has: the clock of its machine, and what its schema says of itself. */
-const onlyInFiles = new Set(['boot_id', 'boot_offset', 'opened', 'oldest_schema'])
+/** The facts that only a file has: the clock of its machine, what its schema says of itself, and that it is a backup. */
+const onlyInFiles = new Set(['boot_id', 'boot_offset', 'opened', 'oldest_schema', 'copied'])
 
 /**
- * Fills the tables of an empty store on PostgreSQL with the rows of a file, in one transaction. Rejects with `already_exists` if the store is not
+ * Fills the tables of an empty store on PostgreSQL with the rows of a file, in one transaction; those of a backup are a new incarnation. Rejects with `already_exists` if the store is not
  * empty, or in use.
  */
 export async function fillFromFile(file: Db, url: string, options: CopyOptions): Promise<void> {
@@ -46,6 +47,7 @@ export async function fillFromFile(file: Db, url: string, options: CopyOptions):
     for (const table of tables.toReversed()) await session.run(`DELETE FROM ${table}`)
     let rows = 0
     for (const table of tables) rows = await fill(session, file, table, rows, options)
+    if (isMarkedCopy(file)) await beginAnew(session, file)
     // Until the server looks by itself, a minute later, it would plan every query as for empty tables.
     for (const table of tables) await session.run(`ANALYZE ${table}`)
     const { number, hash } = lastCommit(file)
@@ -60,6 +62,19 @@ export async function fillFromFile(file: Db, url: string, options: CopyOptions):
   } finally {
     await session?.end()
   }
+}
+
+/** As `beginIncarnation` does in a file. */
+async function beginAnew(session: Session, file: Db): Promise<void> {
+  const { clock, ids } = systemEnvironment()
+  await session.batch([
+    statement("DELETE FROM meta WHERE key IN ('incarnations', 'store_id')"),
+    statement("INSERT INTO meta VALUES ('incarnations', $1::text), ('store_id', $2::text)", [
+      withThisOver(file, clock.now()),
+      freshStoreId(ids),
+    ]),
+    statement(endsLeases),
+  ])
 }
 
 function order(table: TableName): number {

@@ -7,6 +7,7 @@ import {
   StoreError,
 } from '@ku0/agent-runtime-core'
 import { configurationsText } from '../sqlite/configurations.ts'
+import { type Incarnation, knownIncarnations } from '../sqlite/incarnations.ts'
 import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
 import { type Connections, lockMs } from './connections.ts'
 import { storeErrorOf } from './errors.ts'
@@ -32,6 +33,8 @@ import { statement } from './write.ts'
 export interface Opened {
   readonly session: Session
   readonly storeId: string
+  /** Its incarnations before this one, the oldest first. */
+  readonly past: readonly Incarnation[]
   readonly process: number
   /** The row of the processes on lines. */
   readonly remote: number | undefined
@@ -159,8 +162,12 @@ function question(text: string): Statement {
 }
 
 const timeText = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision'
-const storeIdText = "SELECT value FROM meta WHERE key = 'store_id'"
+const storeIdText =
+  "SELECT value, (SELECT value FROM meta WHERE key = 'incarnations') FROM meta WHERE key = 'store_id'"
 const nextProcessText = 'SELECT coalesce(max(id), 0) + 1 FROM process'
+
+/** The answer to {@link storeIdText}. */
+type Named = readonly [storeId: string, past: string | null]
 
 /**
  * Comes into a store that needs nothing but the row of this process. What is read before the lock of `head` holds while the openers' lock is held,
@@ -175,9 +182,10 @@ async function join(
   const texts = [headText, storeIdText, timeText, lossText, configurationsText, nextProcessText]
   const found = await on.batch([...begins, ...texts.map(question)])
   const [heads, named, told, losses, configurations, next] = found.slice(begins.length)
-  const storeId = named?.rows[0]?.[0] as string | undefined
+  const isNamed = named?.rows.length === 1
   const isLost = losses?.rows.length !== 0
-  if (heads?.rows[0]?.[0] !== schemaVersion || storeId === undefined || isLost) return undefined
+  if (heads?.rows[0]?.[0] !== schemaVersion || !isNamed || isLost) return undefined
+  const [storeId, past] = (named.rows[0] ?? []) as unknown as Named
   const rows = configurationRows(configurations?.rows ?? [])
   const verdict = states === undefined ? undefined : decideConfiguration(rows, states)
   if (verdict?.isNew === true) return undefined
@@ -196,6 +204,7 @@ async function join(
   return {
     session: on,
     storeId,
+    past: knownIncarnations(past ?? undefined, connections.place.location),
     process,
     remote: remoteOf(ended, lines),
     configuration,
@@ -226,7 +235,7 @@ async function enterWhole(on: Session, { connections, opening, serverVersion }: 
     statement("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId]),
     ...[storeIdText, timeText, nextProcessText].map(question),
   ])
-  const storeId = named?.rows[0]?.[0] as string
+  const [storeId, past] = (named?.rows[0] ?? []) as unknown as Named
   const now = at(told?.rows[0]?.[0] as number)
   const process = next?.rows[0]?.[0] as number
   const loss = await acceptLosses(on, location, { accepts: acceptLoss, at: now })
@@ -236,6 +245,7 @@ async function enterWhole(on: Session, { connections, opening, serverVersion }: 
   return {
     session: on,
     storeId,
+    past: knownIncarnations(past ?? undefined, location),
     process,
     remote: remoteOf(entered, lines),
     configuration: stated?.id,

@@ -1,4 +1,4 @@
-import { createIdCodec, StoreError, type StoreInfo } from '@ku0/agent-runtime-core'
+import { createIdCodec, type StoreInfo } from '@ku0/agent-runtime-core'
 import { dataLossError, findDataLoss, type FoundLoss, recordLoss } from '../care/data-loss.ts'
 import { Engine } from '../engine/engine.ts'
 import type { EngineSetting } from '../engine/engine-setting.ts'
@@ -8,7 +8,13 @@ import type { StoreDatabase } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
 import { storeErrorOf } from './errors.ts'
 import { isFull } from './full-disk.ts'
-import { beginIncarnation, isMarkedCopy, pastIncarnations } from './incarnations.ts'
+import {
+  beginIncarnation,
+  freshStoreId,
+  incarnationsText,
+  isMarkedCopy,
+  knownIncarnations,
+} from './incarnations.ts'
 import type { Durability } from '../durability.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import { inTurn, openDatabase, type Db, type OpenedDatabase } from './open.ts'
@@ -148,7 +154,7 @@ function enter(opened: OpenedDatabase, options: EngineOptions, found: FoundLoss 
   const { environment, identity, lines, states } = options
   const now = openLeaseClock(db, environment.clock, identity.bootId)
   const { at } = now()
-  const fresh = environment.ids.uuid().replaceAll('-', '').slice(0, 17)
+  const fresh = freshStoreId(environment.ids)
   const incarnation = incarnationOf(opened, { fresh, at, lostBy: found?.storeId })
   if (found !== undefined) recordLoss(db, path, { ...found.loss, acceptedAt: at })
   const processes = new Processes(db, path, memory, { identity, now: at, lines, states })
@@ -168,11 +174,5 @@ function incarnationOf({ db, path }: OpenedDatabase, { fresh, at, lostBy }: Inca
   db.prepare("INSERT INTO meta (key, value) VALUES ('store_id', ?) ON CONFLICT DO NOTHING").run(fresh)
   const read = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck()
   if (isMarkedCopy(db) || read.get() === lostBy) beginIncarnation(db, fresh, at)
-  const past = pastIncarnations(db)
-  if (past === undefined)
-    throw new StoreError(
-      'store_corrupt',
-      `${path}: its earlier incarnations (meta, incarnations) cannot be read; restore a backup`,
-    )
-  return { storeId: read.get() as string, past }
+  return { storeId: read.get() as string, past: knownIncarnations(incarnationsText(db), path) }
 }

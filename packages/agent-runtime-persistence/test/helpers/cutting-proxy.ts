@@ -20,6 +20,8 @@ export class CuttingProxy {
   connections = 0
   /** New connections are refused. */
   isDown = false
+  /** The next commit that writes something reaches the server as a rollback, which answers it without an error. */
+  rollsBack = false
   private next: Cut | undefined
   private held: Held | undefined
   private readonly server: Server
@@ -115,6 +117,11 @@ export class CuttingProxy {
         }
         isCutting = true
       }
+      if (this.rollsBack && commits) {
+        this.rollsBack = false
+        server.write(rolledBack(data))
+        return
+      }
       // What comes after a gap is never read.
       if (own?.isLost === true) return
       const { held } = this
@@ -148,6 +155,13 @@ export class CuttingProxy {
     this.server.close()
     await once(this.server, 'close')
   }
+}
+
+/** Of the same length. The statement is prepared for this commit alone, as it is behind a pooler. */
+function rolledBack(data: Buffer): Buffer {
+  const changed = Buffer.from(data)
+  changed.write('ABORT ', changed.lastIndexOf('COMMIT\0'), 'latin1')
+  return changed
 }
 
 /** What a proxy holds back: what the client sends, or what the server answers. */

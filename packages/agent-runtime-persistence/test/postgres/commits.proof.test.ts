@@ -45,6 +45,28 @@ describe.each<Cut>(['before the commit', 'after the commit'])('the connection is
   })
 })
 
+test('T4 D17 a commit that the server answers with ROLLBACK, and no error, is none: the call is answered once it is stored', async () => {
+  const server = await sharedServer()
+  const proxy = await CuttingProxy.start(`${server.newStore()}&pooler=transaction`)
+  await Scene.play(
+    ({ config, environment }) => newPostgresStore(config, environment, proxy.url),
+    { digest: nodeDigest, quiet },
+    async (scene) => {
+      await scene.submit()
+      proxy.rollsBack = true
+      const receipts = await scene.write({
+        kind: 'submit',
+        tasks: [{ type: 'work', lane: 'normal', input: '"again"', idempotencyKey: 'k' }],
+      })
+      expect(proxy.rollsBack).toBe(false)
+      expect(receipts).toMatchObject([{ accepted: true, sequence: 2, deduplicated: false }])
+      expect((await scene.stats()).totals.submitted).toBe(2)
+      expect(scene.failures).toEqual([])
+    },
+  )
+  expect(await verifyStore(proxy.url)).toMatchObject({ ok: true, tasks: 2, faultCount: 0 })
+})
+
 test('while the server is away calls wait, and are refused with store_unavailable when it stays away', async () => {
   const server = await sharedServer()
   const proxy = await CuttingProxy.start(server.newStore())

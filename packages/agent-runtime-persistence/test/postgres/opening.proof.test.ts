@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore, verifyStore } from '../../src/index.ts'
 import { type PostgresServer, sharedServer } from '../helpers/postgres-server.ts'
 
@@ -151,6 +151,67 @@ describe('a role that may only connect', () => {
     await expect(openStore(elsewhere.href, { thread: false })).rejects.toMatchObject({
       code: 'store_read_only',
     })
+  })
+})
+
+describe('a role without a table of its own', () => {
+  /** A store that its owner has made, and the URL of another role with some rights on its tables. */
+  async function guest(rights: string) {
+    const server = await sharedServer()
+    const owner = server.newStore()
+    await (await openStore(owner, { thread: false })).close()
+    const schema = new URL(owner).searchParams.get('schema') ?? ''
+    const client = await server.connect(owner)
+    onTestFinished(() => client.end())
+    await client.query(
+      `CREATE ROLE ${schema} LOGIN PASSWORD 'secret'; GRANT USAGE ON SCHEMA ${schema} TO ${schema};
+       GRANT ${rights} ON ALL TABLES IN SCHEMA ${schema} TO ${schema}`,
+    )
+    const url = new URL(owner)
+    url.username = schema
+    url.password = 'secret'
+    return { url: url.href, owner, client }
+  }
+
+  test('runs and deletes tasks with the right to read and write rows, and leaves migrations to the owner', async () => {
+    const { url, owner, client } = await guest('SELECT, INSERT, UPDATE, DELETE')
+    const config = { retention: { completed: { count: 1 } } }
+    const store = await openStore(url, { config, thread: false })
+    // It states other settings.
+    const other = await openStore(url, { config: { ...config, maxDelayed: 7 }, thread: false })
+    const leases: string[] = []
+    const all = Promise.withResolvers<void>()
+    other.listen({
+      claimed: (claims) => {
+        if (leases.push(...claims.map(({ leaseId }) => leaseId)) === 3) all.resolve()
+      },
+    })
+    await other.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 3, types: ['*'] }] })
+    other.demand('w', 3)
+    await store.write({ kind: 'submit', tasks: [task, task, task] })
+    await all.promise
+    const [first = '', second = ''] = leases
+    const settlement = { as: 'completed', output: 'null' } as const
+    for (const leaseId of [first, second])
+      expect(await other.write({ kind: 'settle', leaseId, settlement })).toBe('ok')
+    const { excess, next = 0 } = await store.write({ kind: 'prune', after: 0 })
+    const ends = { completed: 8e15, failed: -1, canceled: -1 }
+    expect(await store.write({ kind: 'prune', after: next, excess, ends })).toMatchObject({
+      pruned: { completed: 1 },
+    })
+    await Promise.all([store.close(), other.close()])
+    expect(await verifyStore(url)).toMatchObject({ ok: true, faults: [] })
+
+    await client.query('UPDATE head SET schema = schema - 1')
+    await expect(openStore(url, { thread: false })).rejects.toMatchObject({ code: 'store_read_only' })
+    await (await openStore(owner, { thread: false })).close()
+    await (await openStore(url, { thread: false })).close()
+  })
+
+  test('verifies and copies a store with the right to read rows', async () => {
+    const { url } = await guest('SELECT')
+    expect(await verifyStore(url)).toMatchObject({ ok: true, faults: [] })
+    await expect(openStore(url, { thread: false })).rejects.toMatchObject({ code: 'store_read_only' })
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Claim } from '@ku0/agent-runtime-core'
+import type { Claim, ExecutionStore } from '@ku0/agent-runtime-core'
 import { expect, test } from 'vitest'
 import { slowness } from '../../../../tools/cpu/slowness.ts'
 import { openStore, verifyStore } from '../../src/index.ts'
@@ -93,6 +93,38 @@ test('a task that is submitted in one process starts in another that is idle, lo
   // Without being told it would look every 500 ms. The first wait is that for the other to be known.
   const median = waits.slice(1).toSorted((a, b) => a - b)[10] ?? 0
   expect(median / slowness()).toBeLessThan(250)
+})
+
+test('T16 a process that follows all events has those of two others that commit at once, each once, in the order of commits', async () => {
+  const url = (await sharedServer()).newStore()
+  const [one, two, follower] = [
+    await openStore(url, { config, thread: false }),
+    await openStore(url, { config, thread: false }),
+    await openStore(url, { config, thread: false }),
+  ]
+  const heard: string[] = []
+  const all = Promise.withResolvers<void>()
+  const tasks = 300
+  follower.listen({
+    published: (events) => {
+      heard.push(...events.map(({ taskId }) => taskId))
+      if (heard.length >= tasks) all.resolve()
+    },
+  })
+  follower.interest({ types: ['task.queued'], tasks: [] })
+  let left = tasks
+  const submit = async (store: ExecutionStore) => {
+    while (left > 0) {
+      left -= 1
+      await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: 'null' }] })
+    }
+  }
+  await Promise.all([one, two, one, two, one, two].map(submit))
+  await all.promise
+  // The numbers in ids rise with the commits.
+  expect(heard).toEqual([...new Set(heard)].toSorted())
+  expect(heard).toHaveLength(tasks)
+  await Promise.all([one, two, follower].map((store) => store.close()))
 })
 
 test('a cancel reaches the holder in another process, and a process that dies is noticed without waiting for its leases', async () => {
