@@ -9,6 +9,8 @@ export interface ProblemBody {
   /** A code of the library, such as `not_found`, or of the server, such as `forbidden`. */
   readonly code: string
   readonly remedy?: string
+  /** A name of the request; the log of the server has its own faults under it. */
+  readonly instance?: string
   readonly fields?: readonly { readonly field: string; readonly allowed: string }[]
   readonly [more: string]: unknown
 }

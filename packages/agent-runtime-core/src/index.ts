@@ -489,6 +489,7 @@ export {
   type SeriesFilter,
   type SeriesPoint,
   type SeriesRun,
+  type SeriesWorker,
 } from './store/series.ts'
 export { mergedSeries, type Past } from './series/merged.ts'
 export { type RefusedSubmission, withRefused } from './series/refused.ts'

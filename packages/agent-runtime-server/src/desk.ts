@@ -22,7 +22,7 @@ import { consoleAnswer } from './console-assets.ts'
 import { limitsOf, type ServerLimits } from './limits.ts'
 import type { Served, ServerOptions } from './options.ts'
 import { addProbes } from './probes.ts'
-import { problemOf, refusal } from './problem/problem.ts'
+import { instanceOf, problemOf, refusal } from './problem/problem.ts'
 import type { LineConnection, LineEnd } from './remote/connection.ts'
 import { LineHost, type LineHostParts } from './remote/line-host.ts'
 import { PolledConnections } from './remote/polls.ts'
@@ -77,7 +77,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
     ])
   const gate = new Gate({ hosts, tokens, limits, clock: environment.clock })
   const watch = new TokenWatch({ tokens, everyMs: limits.keepAliveMs, environment, report: onError })
-  const streams = new Streams(limits, environment, watch)
+  const streams = new Streams(limits, environment, watch, onError)
   const host = hostOf(options, { limits, environment, watch, report: onError })
   const redact = redactionOf(options.redact)
   const serving: Serving = {
@@ -135,14 +135,15 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
   return {
     limits,
     async handle(request) {
-      if (closing !== undefined) return guarded(stopping())
+      if (closing !== undefined) return guarded(stopping(instanceOf(environment.ids)))
       underWay.begin()
       try {
         return guarded(await answer(request))
       } catch (error) {
         const problem = problemOf(error)
-        if (problem.body.status === 500) onError(error)
-        return guarded(problem.toReply())
+        const instance = instanceOf(environment.ids)
+        if (problem.body.status === 500) onError(error, instance)
+        return guarded(problem.toReply(instance))
       } finally {
         underWay.end()
       }
@@ -197,8 +198,8 @@ const guards: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-function stopping(): Reply {
-  return problemOf(new RuntimeError('shutdown', 'the server is stopping')).toReply()
+function stopping(instance: string): Reply {
+  return problemOf(new RuntimeError('shutdown', 'the server is stopping')).toReply(instance)
 }
 
 function assertOptions(given: unknown): asserts given is ServerOptions {

@@ -12,6 +12,9 @@ const ProblemSchema = z
     detail: z.string().openapi({ description: 'Says what was wrong, where, and what would be accepted' }),
     code: z.string().openapi({ description: 'A code of the library or of the server; codes never change' }),
     remedy: z.string(),
+    instance: z.string().openapi({
+      description: 'A name of this request alone; the log of the server has its own faults under it',
+    }),
     fields: z.array(z.object({ field: z.string(), allowed: z.string() })).optional(),
   })
   .openapi('Problem')
@@ -106,7 +109,7 @@ const problemTexts: Readonly<Record<number, string>> = {
   404: 'Nothing has this id or name',
   409: 'Another state, key or answer stands against it',
   413: 'The body, or a value in it, is too large',
-  415: 'The body is not JSON',
+  415: 'The body is not JSON, or is compressed',
   422: 'The task type does not exist, its schema refuses the input, or there is no budget for it',
   429: 'A limit was reached; the header Retry-After says when to come back',
   501: 'The process behind the server cannot do this',

@@ -45,8 +45,8 @@ export interface ServerOptions {
   readonly console?: ConsoleAssets | undefined
   /** Reports of the gym, which the console shows and compares; none by default. */
   readonly reports?: ReportSource | undefined
-  /** Gets what went wrong inside, which answers do not say. */
-  readonly onError?: ((error: unknown) => void) | undefined
+  /** Gets what went wrong inside, which answers do not say. `instance` names the request, as its answer does; there is none where no answer was under way. */
+  readonly onError?: ((error: unknown, instance?: string) => void) | undefined
   /** Clock, timers and ids from outside, for tests. */
   readonly environment?: Surroundings | undefined
 }

@@ -67,7 +67,7 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
     listener,
   )
   if (rest.remoteWorkers !== undefined)
-    takeSockets(listening, desk, limits.maxLineFrameBytes, (rest.environment ?? system).timers)
+    takeSockets(listening, desk, limits.maxLineFrameBytes, rest.environment ?? system)
   const open = new UnderWay()
   listening.prependListener('request', (_, response: ServerResponse) => {
     open.begin()

@@ -4,10 +4,28 @@ import { callerOf, servedRuntime, serverOn, token } from './served.ts'
 
 const runtime = await servedRuntime()
 
+test('X18 each refusal names its request, and a fault of the server stands in its log under that name', async () => {
+  const log: unknown[][] = []
+  const reports = {
+    list: () => Promise.reject(new Error('the disk is gone')),
+    read: async () => undefined,
+  }
+  const call = callerOf(serverOn(runtime, { reports, onError: (...told) => log.push(told) }))
+  const names: unknown[] = []
+  for (const path of ['/tasks/nobody', '/tasks/nobody', '/nothing', '/tasks?limit=x', '/reports']) {
+    const { json, text } = await call('GET', `/api/v1${path}`)
+    expect([path, json.instance]).toEqual([path, expect.stringMatching(/^urn:uuid:[\da-f-]{36}$/)])
+    expect(text).not.toContain('disk')
+    names.push(json.instance)
+  }
+  expect(new Set(names).size).toBe(5)
+  expect(log).toEqual([[new Error('the disk is gone'), names[4]]])
+})
+
 describe('without tokens', () => {
   const call = callerOf(serverOn(runtime))
 
-  test('the names of loopback are served, with any port, and no other name', async () => {
+  test('X02 the names of loopback are served, with any port, and no other name', async () => {
     for (const host of ['localhost', 'localhost:7000', '127.0.0.1:81', '[::1]:7000', 'LOCALHOST'])
       expect([host, (await call('GET', '/api/v1/tasks', undefined, { host })).status]).toEqual([host, 200])
     for (const host of [
@@ -22,7 +40,7 @@ describe('without tokens', () => {
     }
   })
 
-  test('a page of another origin is refused, for reading as for writing', async () => {
+  test('X03 X04 a page of another origin is refused, for reading as for writing', async () => {
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
@@ -49,7 +67,7 @@ describe('without tokens', () => {
     expect((await call('GET', '/api/v1/tasks', undefined, own)).status).toBe(200)
   })
 
-  test('a form cannot submit: a body that is not JSON is refused before it is read', async () => {
+  test('X03 a form cannot submit: a body that is not JSON is refused before it is read', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -62,6 +80,18 @@ describe('without tokens', () => {
     }
     const forged = await call('POST', '/api/v1/tasks/x/cancel', 'reason=x', { 'content-type': 'text/plain' })
     expect(forged.status).toBe(415)
+  })
+
+  test('G01 a compressed body is refused, since unpacked it could be of any size', async () => {
+    for (const [coding, meant] of [
+      ['gzip', 415],
+      ['br', 415],
+      ['identity', 201],
+    ] as const) {
+      const body = { task: 'add', input: { a: 1, b: 1 } }
+      const { status } = await call('POST', '/api/v1/tasks', body, { 'content-encoding': coding })
+      expect([coding, status]).toEqual([coding, meant])
+    }
   })
 
   test('every answer forbids what a page could do with it', async () => {
@@ -98,8 +128,14 @@ describe('with tokens', () => {
   const call = callerOf(server, { host: 'tasks.example.com' })
   const as = (name: string) => ({ authorization: `Bearer ${name}` })
 
-  test('a request without one is refused, whatever it asks for', async () => {
-    for (const path of ['/api/v1/tasks', '/api/v1/tasks/x', '/api/v1/nothing']) {
+  test('X05 a request without one is refused, whatever it asks for', async () => {
+    for (const path of [
+      '/api/v1/tasks',
+      '/api/v1/tasks/x',
+      '/api/v1/nothing',
+      // A token in an address would stand in logs and histories.
+      '/api/v1/tasks?token=chief',
+    ]) {
       const { status, headers } = await call('GET', path)
       expect([path, status, headers.get('www-authenticate')]).toEqual([path, 401, 'Bearer'])
     }

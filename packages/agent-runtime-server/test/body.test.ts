@@ -19,7 +19,7 @@ async function echo(before: (incoming: Incoming) => unknown = () => {}) {
     try {
       return { status: 200, headers: {}, body: await reading }
     } catch (error) {
-      return problemOf(error).toReply()
+      return problemOf(error).toReply('urn:uuid:1')
     }
   }
   const read = async (incoming: Incoming) => {

@@ -1,8 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { owner } from '../src/access/caller.ts'
+import { TokenWatch } from '../src/access/token-watch.ts'
+import { TokenBook } from '../src/access/tokens.ts'
 import { createServer, type Server, type ServerLimits } from '../src/index.ts'
+import { defaultLimits } from '../src/limits.ts'
 import { EventStream } from '../src/streams/event-stream.ts'
 import { frameOf } from '../src/streams/frame.ts'
+import { Streams } from '../src/streams/streams.ts'
 import { system } from '../src/system.ts'
+import type { Incoming } from '../src/wire/messages.ts'
 import { callerOf, servedRuntime, serverOn, token } from './served.ts'
 
 const runtime = await servedRuntime()
@@ -51,6 +57,24 @@ async function textUntil(body: ReadableStream<Uint8Array> | null, part: string):
 
 const idsIn = (text: string) => [...text.matchAll(/^id: (.*)$/gm)].map(([, id]) => Number(id))
 
+test('a stream that fails inside says so under the name by which the log of the server has it', async () => {
+  const log: unknown[][] = []
+  const report = (...told: unknown[]) => void log.push(told)
+  const watch = new TokenWatch({ tokens: new TokenBook([]), everyMs: 60_000, environment: system, report })
+  const streams = new Streams(defaultLimits, system, watch, report)
+  const error = new Error('the disk is gone')
+  const { body } = streams.answer(owner, { method: 'GET' } as Incoming, () => ({
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }),
+  }))
+  const text = await textUntil(body as ReadableStream<Uint8Array>, '}\n\n')
+  expect(text).toContain('event: problem')
+  expect(text).not.toContain('disk')
+  const { instance } = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '') as { instance: string }
+  expect(log).toEqual([[error, instance]])
+  streams.close()
+  watch.close()
+})
+
 test('a stream is the history, then what comes, and ends with the task', async () => {
   const { taskId } = await runtime.submit('wait', null)
   const { body, headers } = await open(`/tasks/${taskId}/events`)
@@ -77,7 +101,7 @@ test('Last-Event-ID goes on after it; a browser that has everything is sent away
   expect((await open(`/tasks/${taskId}/events`, { 'last-event-id': '99' })).status).toBe(204)
 })
 
-test('a malformed id is 400, and an unknown task 404 before a stream begins', async () => {
+test('X06 a malformed id is 400, and an unknown task 404 before a stream begins', async () => {
   const { taskId } = await runtime.submit('speak', 0)
   for (const id of ['x', '-1', '1.5', '1e3', '9'.repeat(16), '٣'])
     expect((await open(`/tasks/${taskId}/events`, { 'last-event-id': encodeURI(id) })).status).toBe(400)
@@ -120,7 +144,7 @@ test('a silent stream gets a comment, and closing the server ends it with an id 
   await runtime.cancel(taskId)
 })
 
-test('a reader that takes nothing is cut off at the bound, with the id that it had taken', async () => {
+test('T17 a reader that takes nothing is cut off at the bound, with the id that it had taken', async () => {
   const { fire, timers } = handTimers()
   let gone = 0
   const cut = new EventStream({ maxBytes: 100, stallMs: 1, timers, onGone: () => (gone += 1) })
@@ -165,7 +189,7 @@ test('so many streams are open at once, and one that ends makes room', async () 
   await runtime.cancel(taskId)
 })
 
-test('so many streams of one token are open at once, and another token has its own', async () => {
+test('X06 so many streams of one token are open at once, and another token has its own', async () => {
   const limits: Partial<ServerLimits> = { maxStreamsPerToken: 1 }
   const own = serverOn(runtime, { limits, tokens: [token('one', ['read']), token('two', ['read'])] })
   const { taskId } = await runtime.submit('wait', null)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { callerOf, servedRuntime, serverOn } from './served.ts'
+import { serve } from '../src/index.ts'
+import { callerOf, servedRuntime, serverOn, token } from './served.ts'
 
 const runtime = await servedRuntime()
 const call = callerOf(serverOn(runtime, { redact: ['input.password', 'data.*.hidden', 'artifact.secret'] }))
@@ -42,6 +43,53 @@ test('a task that has not ended is answered 202, at once or after the wait', asy
   expect(signal.json).toMatchObject({ delivered: true })
   const { json } = await call('GET', `/api/v1/tasks/${taskId}/result?waitMs=10000`)
   expect(json).toEqual({ taskId, state: 'completed', output: { on: true } })
+})
+
+test('E10 a submission waits for its outcome; a caller who leaves meanwhile ends the task only if it was to be so', async () => {
+  const done = await call('POST', '/api/v1/tasks?waitMs=10000', { task: 'add', input: { a: 1, b: 2 } })
+  expect([done.status, done.json]).toMatchObject([
+    201,
+    { accepted: true, outcome: { taskId: done.json.taskId, state: 'completed', output: 3 } },
+  ])
+  const early = await call('POST', '/api/v1/tasks?waitMs=1', { task: 'wait', input: null })
+  expect([early.status, early.json.outcome.output]).toEqual([201, undefined])
+
+  const server = await serve(runtime, { port: 0 })
+  const open = async () =>
+    /^agent_runtime_http_streams (\d+)$/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]
+  const stateOf = async (taskId: string) => (await runtime.status(taskId))?.state
+  /** Submits, waits, and leaves once the task waits. */
+  const leave = async (query: string, taskId: string, idempotencyKey = taskId) => {
+    const gone = new AbortController()
+    const asked = fetch(`${server.url}/api/v1/tasks?waitMs=60000${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+      body: JSON.stringify({ task: 'wait', input: null, options: { taskId } }),
+      signal: gone.signal,
+    })
+    await expect.poll(() => stateOf(idempotencyKey), { timeout: 50_000 }).toBe('waiting')
+    await expect.poll(open, { timeout: 50_000 }).toBe('1')
+    gone.abort()
+    await expect(asked).rejects.toThrow('aborted')
+    await expect.poll(open, { timeout: 50_000 }).toBe('0')
+  }
+  await leave('', 'goes-on')
+  expect(await stateOf('goes-on')).toBe('waiting')
+  await leave('&cancelOnDisconnect=true', 'ends')
+  await expect.poll(() => stateOf('ends'), { timeout: 50_000 }).toBe('canceled')
+  // It was submitted by another request.
+  await leave('&cancelOnDisconnect=true', 'goes-on', 'goes-on')
+  expect(await stateOf('goes-on')).toBe('waiting')
+  await runtime.cancel('goes-on')
+  await server.close()
+
+  const writer = callerOf(serverOn(runtime, { tokens: [token('writer', ['submit'])] }), {
+    authorization: 'Bearer writer',
+  })
+  const submission = { task: 'wait', input: null }
+  expect((await writer('POST', '/api/v1/tasks?waitMs=1', submission)).status).toBe(403)
+  const unmeant = await call('POST', '/api/v1/tasks?cancelOnDisconnect=true', submission)
+  expect([unmeant.status, unmeant.json.fields[0].field]).toEqual([400, 'query.cancelOnDisconnect'])
 })
 
 test('the end of a failed and of a canceled task is a result, too', async () => {

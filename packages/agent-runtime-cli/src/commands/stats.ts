@@ -90,7 +90,18 @@ function stepsOf(since: number): SeriesFilter {
 
 function rowsOf({ points }: Series): readonly Line[] {
   return table(
-    ['UNTIL', 'STARTED', 'COMPLETED', 'FAILED', 'REFUSED', 'RUNNING', 'QUEUED', 'HALF WAITED', '95 % WAITED'],
+    [
+      'UNTIL',
+      'STARTED',
+      'COMPLETED',
+      'FAILED',
+      'REFUSED',
+      'RUNNING',
+      'QUEUED',
+      'HALF WAITED',
+      '95 % WAITED',
+      '99 % WAITED',
+    ],
     points.map(({ at, started, completed, failed, refused, running, queued, wait }) => [
       new Date(at).toISOString(),
       ...[started, completed, failed].map(count),
@@ -99,6 +110,7 @@ function rowsOf({ points }: Series): readonly Line[] {
       queued === undefined ? '' : count(queued.interactive + queued.normal + queued.batch),
       wait === undefined ? '' : `${count(wait.half)} ms`,
       wait === undefined ? '' : `${count(wait.most)} ms`,
+      wait === undefined ? '' : `${count(wait.nearly)} ms`,
     ]),
   )
 }

@@ -118,8 +118,15 @@ async function listen(
   },
 ): Promise<ListeningServer> {
   const { host, hosts, port, redact, limits } = settings.serve
-  const report = (error: unknown) =>
-    say(call, { type: 'error', message: textOf(error) }, `error: ${textOf(error)}`)
+  const report = (error: unknown, instance?: string) => {
+    const message = textOf(error)
+    const of = instance === undefined ? '' : ` (request ${instance})`
+    say(
+      call,
+      { type: 'error', message, ...(instance === undefined ? {} : { instance }) },
+      `error: ${message}${of}`,
+    )
+  }
   const options: ServeOptions = {
     host,
     hosts,

@@ -31,13 +31,18 @@ export function series({ rule, timed, expect }: Suite): void {
         [0, 1, 0, 0],
         [2, 0, 1, 1],
       ])
+      const { workers } = await scene.read({
+        kind: 'series',
+        filter: { windowMs: 30_000, stepMs: 10_000 },
+      })
+      expect(workers.map(({ running }) => running.join()).toSorted()).toEqual(['0,0,1', '1,0,0'])
       expect((await steps({ lane: 'interactive' })).at(-1)).toEqual([1, 0, 0, 1])
       expect((await steps({ type: 'other' })).at(-1)).toEqual([1, 0, 1, 0])
       const { points } = await scene.read({
         kind: 'series',
         filter: { windowMs: 10_000, stepMs: 10_000, type: 'other' },
       })
-      expect(points.at(-1)?.wait).toEqual({ half: 2_000, most: 2_000 })
+      expect(points.at(-1)?.wait).toEqual({ half: 2_000, most: 2_000, nearly: 2_000 })
     },
   )
 

@@ -5,6 +5,7 @@ import {
   seriesOf,
   type SeriesPoint,
   type SeriesRun,
+  waitOf,
 } from '../store/series.ts'
 import type { Lane } from '../task/lane.ts'
 import { addWaits, MINUTE_MS, type Sample, waitBelow } from './sample.ts'
@@ -47,7 +48,7 @@ export function mergedSeries({ runs, isPruned, samples }: Past, filter: SeriesFi
   const series = seriesOf(runs, aligned, end, first)
   const known = new Set(samples.filter(({ type }) => type === '').map(({ at }) => at))
   const depths = depthsOf(own, samples)
-  const points = series.points.flatMap((point): readonly SeriesPoint[] => {
+  const kept = series.points.flatMap((point, index) => {
     const from = point.at - stepMs
     const isCovered = Array.from({ length: stepMs / sampleMs }, (_, at) => from + (at + 1) * sampleMs).every(
       (at) => known.has(at),
@@ -56,9 +57,17 @@ export function mergedSeries({ runs, isPruned, samples }: Past, filter: SeriesFi
     // A step of which little is known would look like a dip.
     if (!isCovered && isPartly && !samples.some(({ at }) => at > from && at <= point.at)) return []
     const counted = isCovered || isPartly ? countsOf(own, from, point.at) : undefined
-    return [withDepth({ ...point, ...counted, at: Math.min(point.at, now) }, stepMs, depths)]
+    const shown = withDepth({ ...point, ...counted, at: Math.min(point.at, now) }, stepMs, depths)
+    return [{ point: shown, index, isPartly }]
   })
-  return { stepMs, points }
+  return {
+    stepMs,
+    points: kept.map(({ point }) => point),
+    workers: series.workers.map(({ workerId, running }) => ({
+      workerId,
+      running: kept.map(({ index, isPartly }) => (isPartly ? null : (running[index] ?? null))),
+    })),
+  }
 }
 
 /** The counts of samples in a step. */
@@ -68,13 +77,12 @@ function countsOf(samples: readonly Sample[], from: number, to: number): Omit<Se
   const sum = (of: 'started' | 'completed' | 'failed') => inStep.reduce((all, sample) => all + sample[of], 0)
   const waits: number[] = []
   for (const sample of inStep) addWaits(waits, sample.waits)
-  const [half, most] = [waitBelow(waits, 0.5), waitBelow(waits, 0.95)]
   return {
     started: sum('started'),
     completed: sum('completed'),
     failed: sum('failed'),
     running: inStep.filter(({ at }) => at === last).reduce((all, { running }) => all + running, 0),
-    ...(half === undefined || most === undefined ? {} : { wait: { half, most } }),
+    ...waitOf((part) => waitBelow(waits, part)),
   }
 }
 

@@ -13,7 +13,7 @@ export interface RefusedSubmission {
 
 /** The steps of a series with what was refused in each. `reach`: those that were refused before are not known any more. */
 export function withRefused(
-  { stepMs, points }: Series,
+  { points, ...rest }: Series,
   refusals: readonly RefusedSubmission[],
   { type, lane }: SeriesFilter,
   reach: number,
@@ -24,7 +24,7 @@ export function withRefused(
   let next = 0
   const counted = points.map((point): SeriesPoint => {
     // The newest step may be shorter than the others.
-    const from = point.at - stepMs
+    const from = point.at - rest.stepMs
     while (next < sorted.length && (sorted[next]?.at ?? 0) <= from) next += 1
     const refused: Partial<Record<RejectionReason, number>> = {}
     for (; next < sorted.length; next += 1) {
@@ -35,5 +35,5 @@ export function withRefused(
     // A step in which the records begin says how many there are at least.
     return point.at < reach ? point : { ...point, refused }
   })
-  return { stepMs, points: counted }
+  return { ...rest, points: counted }
 }

@@ -26,8 +26,15 @@ export interface SeriesPoint {
   readonly running: number
   /** How many tasks were queued when the step ended, by lane; absent where nobody kept a sample in it. */
   readonly queued?: Readonly<Record<Lane, number>>
-  /** How long the tasks that started in this step had been due: below `half` for one half, below `most` for 95 %. */
-  readonly wait?: { readonly half: number; readonly most: number }
+  /** How long the tasks that started in this step had been due: below `half` for one half, below `most` for 95 %, below `nearly` for 99 %. */
+  readonly wait?: { readonly half: number; readonly most: number; readonly nearly: number }
+}
+
+/** How many tasks a worker ran. */
+export interface SeriesWorker {
+  readonly workerId: string
+  /** At the end of each step of the series; null where its runs are not looked at. */
+  readonly running: readonly (number | null)[]
 }
 
 /** How many tasks ran in the past, step by step, from the runs that the store holds. Source: `docs/decisions/0047-series-from-leases.md`. */
@@ -35,12 +42,16 @@ export interface Series {
   readonly stepMs: number
   /** The newest step last. The first begins later than the window where the window has more runs than are looked at. */
   readonly points: readonly SeriesPoint[]
+  /** The workers that ran the most at once, at most five. */
+  readonly workers: readonly SeriesWorker[]
 }
 
 /** A run as a series counts it: a lease, with what its task says. Times are the wall clock's. */
 export interface SeriesRun {
   readonly type: string
   readonly lane: Lane
+  /** Absent for a task that its caller runs. */
+  readonly workerId?: string | undefined
   readonly startedAt: number
   readonly endedAt: number | null
   readonly leaseState: LeaseState
@@ -52,6 +63,8 @@ export interface SeriesRun {
 
 /** A series looks at so many runs, the newest. */
 export const MAX_SERIES_RUNS = 10_000
+/** A series has so many workers. */
+const MAX_SERIES_WORKERS = 5
 /** A series has so many steps at the most. */
 const MAX_STEPS = 1_000
 const HOUR_MS = 3_600_000
@@ -83,13 +96,26 @@ export function seriesOf(
     change: 0,
     waits: [] as number[],
   }))
-  const stepAt = (at: number) => steps[Math.min(count, Math.ceil((at - first) / stepMs)) - 1]
+  const indexOf = (at: number) => Math.min(count, Math.ceil((at - first) / stepMs)) - 1
+  const stepAt = (at: number) => steps[indexOf(at)]
   let running = 0
+  const byWorker = new Map<string, number[]>()
 
   for (const run of runs) {
-    const { type, lane, startedAt, endedAt, leaseState, taskState, waitMs } = run
+    const { type, lane, workerId, startedAt, endedAt, leaseState, taskState, waitMs } = run
     if (filter.type !== undefined && type !== filter.type) continue
     if (filter.lane !== undefined && lane !== filter.lane) continue
+    if (workerId !== undefined) {
+      const begin = Math.max(0, indexOf(startedAt))
+      const over = endedAt === null ? count : indexOf(Math.max(startedAt, endedAt))
+      // It ran at the end of a step.
+      if (over > begin) {
+        const changes = byWorker.get(workerId) ?? Array.from({ length: count + 1 }, () => 0)
+        byWorker.set(workerId, changes)
+        changes[begin] = (changes[begin] ?? 0) + 1
+        changes[over] = (changes[over] ?? 0) - 1
+      }
+    }
     const start = stepAt(startedAt)
     if (start === undefined) running += 1
     else {
@@ -111,11 +137,35 @@ export function seriesOf(
   const points = steps.map(({ change, waits, ...counts }, index): SeriesPoint => {
     running += change
     const sorted = waits.toSorted((a, b) => a - b)
-    const [half, most] = [below(sorted, 0.5), below(sorted, 0.95)]
-    const wait = half === undefined || most === undefined ? {} : { wait: { half, most } }
-    return { at: first + (index + 1) * stepMs, ...counts, running, ...wait }
+    return {
+      at: first + (index + 1) * stepMs,
+      ...counts,
+      running,
+      ...waitOf((part) => below(sorted, part)),
+    }
   })
-  return { stepMs, points }
+  return { stepMs, points, workers: busiest(byWorker) }
+}
+
+/** The waits of a step by parts of those that started in it. */
+export function waitOf(waitBelow: (part: number) => number | undefined): Pick<SeriesPoint, 'wait'> {
+  const [half, most, nearly] = [waitBelow(0.5), waitBelow(0.95), waitBelow(0.99)]
+  return half === undefined || most === undefined || nearly === undefined
+    ? {}
+    : { wait: { half, most, nearly } }
+}
+
+/** The workers that ran the most at once, from how their numbers changed in each step. */
+function busiest(byWorker: ReadonlyMap<string, readonly number[]>): readonly SeriesWorker[] {
+  return [...byWorker]
+    .map(([workerId, changes]) => {
+      let now = 0
+      const running = changes.slice(0, -1).map((change) => (now += change))
+      return { workerId, running, most: Math.max(...running) }
+    })
+    .toSorted((a, b) => b.most - a.most || (a.workerId < b.workerId ? -1 : 1))
+    .slice(0, MAX_SERIES_WORKERS)
+    .map(({ workerId, running }) => ({ workerId, running }))
 }
 
 function below(sorted: readonly number[], part: number): number | undefined {

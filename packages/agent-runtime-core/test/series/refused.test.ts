@@ -15,7 +15,7 @@ const counted = (
   refusals: readonly RefusedSubmission[],
   { filter = {}, reach = -Infinity }: { filter?: object; reach?: number } = {},
 ) =>
-  withRefused({ stepMs: 10, points: ends.map(point) }, refusals, filter, reach).points.map(
+  withRefused({ stepMs: 10, points: ends.map(point), workers: [] }, refusals, filter, reach).points.map(
     ({ refused }) => refused,
   )
 

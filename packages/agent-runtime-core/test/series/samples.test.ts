@@ -129,6 +129,19 @@ describe('a series of runs and samples', () => {
     }
   })
 
+  test('says of the busiest workers what they ran where the runs reach, and nothing before', () => {
+    const many = Array.from({ length: MAX_SERIES_RUNS }, (_, at) =>
+      run(8 * 60 + 5, at < 7 ? null : 8 * 60 + 20, { workerId: at < 4 ? 'a' : 'b' }),
+    )
+    const { points, workers } = mergedSeries({ runs: many, isPruned: false, samples }, window, now)
+    // The step in which the runs begin is known in part only.
+    const ran = (number: number) => points.map(({ at }) => (at <= base + 9 * MINUTE_MS ? null : number))
+    expect(workers).toEqual([
+      { workerId: 'a', running: ran(4) },
+      { workerId: 'b', running: ran(3) },
+    ])
+  })
+
   test('leaves out a step of which only the end is known', () => {
     // More runs than are looked at began in the last 20 seconds.
     const many = Array.from({ length: MAX_SERIES_RUNS }, () => run(10 * 60 + 10, 10 * 60 + 11))

@@ -59,7 +59,36 @@ describe('a series', () => {
   test('says below what half of the waits lie, and nearly all', () => {
     const runs = Array.from({ length: 100 }, (_, index) => run(NOW - 100, null, { waitMs: 99 - index }))
     const { points } = seriesOf(runs, { windowMs: 1_000, stepMs: 1_000 }, NOW)
-    expect(points[0]?.wait).toEqual({ half: 50, most: 95 })
+    expect(points[0]?.wait).toEqual({ half: 50, most: 95, nearly: 99 })
+  })
+
+  test('says how many tasks each of the busiest workers ran at the end of each step', () => {
+    const of = (workerId: string) => ({ workerId })
+    const { workers } = seriesOf(
+      [
+        run(NOW - 9_000, NOW - 2_500, of('a')),
+        run(NOW - 2_500, NOW - 1_000, of('a')),
+        run(NOW - 1_500, null, of('b')),
+        run(NOW - 1_400, null, of('b')),
+        run(NOW - 300, NOW - 200, of('short')),
+        run(NOW - 9_000, null),
+      ],
+      { windowMs: 3_000, stepMs: 1_000 },
+      NOW,
+    )
+    expect(workers).toEqual([
+      { workerId: 'b', running: [0, 2, 2] },
+      { workerId: 'a', running: [1, 0, 0] },
+    ])
+    const many = Array.from({ length: 9 }, (_, at) => run(NOW - 500, null, of(`w${at}`)))
+    expect(seriesOf(many, {}, NOW).workers.map(({ workerId }) => workerId)).toEqual([
+      'w0',
+      'w1',
+      'w2',
+      'w3',
+      'w4',
+    ])
+    expect(seriesOf(many, { type: 'other' }, NOW).workers).toEqual([])
   })
 
   test('is of one type and one lane, if somebody asks for these', () => {

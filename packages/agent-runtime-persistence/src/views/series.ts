@@ -32,18 +32,19 @@ type Columns = [
   taskState: number,
   queuedAt: number,
   startedAt: number | null,
+  workerId: string | null,
 ]
 
-const RUN = 'SELECT id, task, fence, state, acquired_at, ended_at FROM lease'
+const RUN = 'SELECT id, task, worker, fence, state, acquired_at, ended_at FROM lease'
 
 /** Reads runs by their dispatch numbers, so that the cost does not grow with the store, and samples of the time before. */
 export function prepareSeries({ db, tables, now }: ReadContext) {
   const runsOf = <Given extends unknown[]>(which: string) =>
     db
       .prepare<Given, Columns>(
-        `SELECT run.id, stream.type, stream.lane_rank, run.acquired_at, run.ended_at, run.state, CASE WHEN task.fence = run.fence THEN 1 ELSE 0 END, task.state, task.queued_at, task.started_at
+        `SELECT run.id, stream.type, stream.lane_rank, run.acquired_at, run.ended_at, run.state, CASE WHEN task.fence = run.fence THEN 1 ELSE 0 END, task.state, task.queued_at, task.started_at, worker.worker_id
        FROM (${which}) AS run
-       JOIN task ON task.id = run.task JOIN stream ON stream.id = task.stream`,
+       JOIN task ON task.id = run.task JOIN stream ON stream.id = task.stream LEFT JOIN worker ON worker.id = run.worker`,
       )
       .raw()
   const recent = runsOf<[number, number]>(`${RUN} WHERE id < ? ORDER BY id DESC LIMIT ? + 0`)
@@ -147,12 +148,14 @@ export function prepareSeries({ db, tables, now }: ReadContext) {
       taskState,
       queuedAt,
       startedAt,
+      workerId,
     ]) => {
       const isKnown = isLast === 1 && startedAt !== null && startedAt >= queuedAt
       return {
         number,
         type,
         lane: lanes[laneRank] as Lane,
+        ...(workerId === null ? {} : { workerId }),
         startedAt: acquiredAt + ahead,
         endedAt: endedAt === null ? null : endedAt + ahead,
         leaseState: leaseStates[leaseState] as NumberedRun['leaseState'],

@@ -53,8 +53,8 @@ export const serverCodes = {
     status: 414,
   },
   unsupported_media_type: {
-    meaning: 'The body is not JSON.',
-    remedy: 'Send `Content-Type: application/json`.',
+    meaning: 'The body is not JSON, or is compressed.',
+    remedy: 'Send `Content-Type: application/json`, and no `Content-Encoding`.',
     status: 415,
   },
   too_many_requests: {

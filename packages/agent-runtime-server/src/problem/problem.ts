@@ -1,4 +1,4 @@
-import { errorCodes, firstLines, RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import { errorCodes, firstLines, type Ids, RuntimeError, StoreError } from '@ku0/agent-runtime-core'
 import type { Reply } from '../wire/messages.ts'
 import { type ServerCode, serverCodes, statusOf } from './codes.ts'
 
@@ -37,13 +37,19 @@ export class Problem extends Error {
     this.headers = headers
   }
 
-  toReply(): Reply {
+  /** `instance`: the name of the request, from {@link instanceOf}. */
+  toReply(instance: string): Reply {
     return {
       status: this.body.status,
       headers: { 'content-type': 'application/problem+json', ...this.headers },
-      body: JSON.stringify(this.body),
+      body: JSON.stringify({ ...this.body, instance }),
     }
   }
+}
+
+/** A name for a request that was refused or failed, by which its answer is found in the log of the server. */
+export function instanceOf(ids: Ids): string {
+  return `urn:uuid:${ids.uuid()}`
 }
 
 /** A refusal of the server itself. */
@@ -117,7 +123,7 @@ const unexpected = new Problem({
   type: typeOf('internal'),
   title: errorCodes.internal.meaning,
   status: 500,
-  detail: 'something unexpected happened; the log of the server has more',
+  detail: 'something unexpected happened; the log of the server has more under the name in `instance`',
   code: 'internal',
   remedy: errorCodes.internal.remedy,
 })

@@ -266,7 +266,7 @@ const StepCounts = z
       .object({ interactive: z.int(), normal: z.int(), batch: z.int() })
       .optional()
       .openapi({ description: 'At the end of the step; absent where no sample was kept' }),
-    wait: z.object({ half: z.number(), most: z.number() }).optional(),
+    wait: z.object({ half: z.number(), most: z.number(), nearly: z.number() }).optional(),
   })
   .openapi('SeriesPoint')
 
@@ -289,7 +289,16 @@ export const showSeries = endpoint({
   answers: {
     200: {
       description: 'The steps, the newest last',
-      schema: z.object({ stepMs: z.int(), points: z.array(StepCounts) }).openapi('Series'),
+      schema: z
+        .object({
+          stepMs: z.int(),
+          points: z.array(StepCounts),
+          workers: z.array(z.object({ workerId: z.string(), running: z.array(z.int().nullable()) })).openapi({
+            description:
+              'The workers that ran the most at once, with what each ran at the end of each step; null before the runs that are looked at',
+          }),
+        })
+        .openapi('Series'),
     },
   },
   run: async ({ serving, query }) => answer(serving, await serving.runtime.series(query)),

@@ -4,6 +4,7 @@ import { StoreError } from '@ku0/agent-runtime-core'
 import { sees } from '../access/caller.ts'
 import { noTask } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
+import type { Poll } from '../streams/streams.ts'
 import { TaskPath, wholeText } from '../wire/parameters.ts'
 import { OutcomeSchema, TaskDetailsSchema } from '../wire/records.ts'
 import { Moment, Value } from '../wire/schema.ts'
@@ -85,12 +86,17 @@ export const showResult = endpoint({
     const now = await outcomeOf(serving, taskId)
     if (now.over || waitMs === 0) return answer(serving, now.outcome, now.over ? 200 : 202)
     using poll = serving.streams.poll(caller, request)
-    await halt(serving, taskId, Math.min(waitMs, serving.limits.maxWaitMs), poll.signal)
-    poll.assertAccepted()
-    const later = await outcomeOf(serving, taskId)
+    const later = await waited(serving, taskId, waitMs, poll)
     return answer(serving, later.outcome, later.over ? 200 : 202)
   },
 })
+
+/** How a task has ended, or stands after so long. */
+export async function waited(serving: Serving, taskId: string, waitMs: number, poll: Poll): Promise<Outcome> {
+  await halt(serving, taskId, Math.min(waitMs, serving.limits.maxWaitMs), poll.signal)
+  poll.assertAccepted()
+  return outcomeOf(serving, taskId)
+}
 
 /** Waits until the task ends or is parked, the time is over, or nobody waits any more. */
 async function halt({ runtime }: Serving, taskId: string, timeoutMs: number, signal: AbortSignal) {

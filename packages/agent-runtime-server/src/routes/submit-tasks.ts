@@ -1,14 +1,16 @@
 import { z } from '../wire/zod.ts'
 import { type Receipt, type Rejected, type SubmitOptions, TaskRejected } from '@ku0/agent-runtime'
 import { errorCodes, type Explanation } from '@ku0/agent-runtime-core'
-import { assertType, type Caller } from '../access/caller.ts'
-import { fieldsRefused, Problem } from '../problem/problem.ts'
+import { allows, assertType, type Caller } from '../access/caller.ts'
+import { fieldsRefused, Problem, refusal } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
-import { AcceptedSchema, ReceiptSchema, SubmissionSchema } from '../wire/records.ts'
+import { flagText, wholeText } from '../wire/parameters.ts'
+import { AcceptedSchema, OutcomeSchema, ReceiptSchema, SubmissionSchema } from '../wire/records.ts'
 import { valueFromJson } from '../wire/values.ts'
 import { assertAgreement } from './agreements.ts'
 import { endpoint } from './endpoint.ts'
 import { KeyHeader, keyOf } from './idempotency-key.ts'
+import { waited } from './show-task.ts'
 
 type Submission = z.output<typeof SubmissionSchema>
 
@@ -20,20 +22,41 @@ export const submitTask = endpoint({
   tag: 'tasks',
   summary: 'Submit a task',
   description:
-    'Answers once the task is committed. A submission that a limit refuses is a 429 with `receipt` and the header Retry-After; one that can never be accepted as things are set is a 422.',
+    'Answers once the task is committed; with `waitMs` once it has ended, or after so long, with the `outcome`, and then it needs the scope `read`, too. A caller who leaves meanwhile leaves the task to go on, or cancels it with `cancelOnDisconnect`. A submission that a limit refuses is a 429 with `receipt` and the header Retry-After; one that can never be accepted as things are set is a 422.',
   scope: 'submit',
   bound: 'own',
   headers: KeyHeader,
+  query: z.strictObject({
+    waitMs: wholeText(1, 600_000),
+    cancelOnDisconnect: flagText,
+  }),
   body: SubmissionSchema,
-  answers: { 201: { description: 'The task is stored', schema: AcceptedSchema } },
+  answers: {
+    201: {
+      description: 'The task is stored',
+      schema: AcceptedSchema.extend({ outcome: OutcomeSchema.optional() }),
+    },
+  },
   problems: [409, 422],
-  async run({ serving, caller, request, body }) {
+  async run({ serving, caller, request, query: { waitMs = 0, cancelOnDisconnect = false }, body }) {
+    if (waitMs > 0 && !allows(caller, 'read'))
+      throw refusal('forbidden', 'the token lacks the scope read, which waiting for the outcome needs')
+    if (cancelOnDisconnect && waitMs === 0)
+      throw fieldsRefused([{ field: 'query.cancelOnDisconnect', allowed: 'only with waitMs' }])
+    // Nothing is submitted for a caller who may not wait now.
+    using poll = waitMs > 0 ? serving.streams.poll(caller, request) : undefined
     const item = submissionFor(caller, body, 'body', request.header('idempotency-key'))
     await assertAgreement(serving, caller, body.options?.agreement, 'body')
     const receipt = await serving.runtime.submit(item.task, item.input, item.options)
     if (!receipt.accepted) throw await rejection(serving, receipt)
-    const { taskId } = receipt
-    return answer(serving, receipt, 201, { location: `/api/v1/tasks/${encodeURIComponent(taskId)}` })
+    const { taskId, deduplicated } = receipt
+    const headers = { location: `/api/v1/tasks/${encodeURIComponent(taskId)}` }
+    if (poll === undefined) return answer(serving, receipt, 201, headers)
+    const { outcome, over } = await waited(serving, taskId, waitMs, poll)
+    // A task that another request has submitted is not this one's to end.
+    if (cancelOnDisconnect && !over && !deduplicated && request.signal.aborted)
+      await serving.runtime.cancel(taskId, { reason: 'the request that waited for it was closed' })
+    return answer(serving, { ...receipt, outcome }, 201, headers)
   },
 })
 

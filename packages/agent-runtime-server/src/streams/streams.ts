@@ -3,7 +3,7 @@ import { type Caller, owner } from '../access/caller.ts'
 import { unauthenticated } from '../access/gate.ts'
 import type { TokenWatch } from '../access/token-watch.ts'
 import type { ServerLimits } from '../limits.ts'
-import { problemOf, refusal } from '../problem/problem.ts'
+import { instanceOf, type Problem, problemOf, refusal } from '../problem/problem.ts'
 import type { Surroundings } from '../system.ts'
 import type { Incoming, Reply } from '../wire/messages.ts'
 import { EventStream } from './event-stream.ts'
@@ -24,13 +24,20 @@ export class Streams {
   readonly #limits: ServerLimits
   readonly #environment: Surroundings
   readonly #watch: TokenWatch
+  readonly #report: (error: unknown, instance: string) => void
   readonly #open = new Set<EventStream>()
   readonly #ofCaller = new Map<Caller, number>()
   readonly #closing = new AbortController()
   #counted = 0
   #beat: Timer | undefined
 
-  constructor(limits: ServerLimits, environment: Surroundings, watch: TokenWatch) {
+  constructor(
+    limits: ServerLimits,
+    environment: Surroundings,
+    watch: TokenWatch,
+    report: (error: unknown, instance: string) => void,
+  ) {
+    this.#report = report
     this.#limits = limits
     this.#environment = environment
     this.#watch = watch
@@ -62,7 +69,7 @@ export class Streams {
   /** Answers with a stream of what `source` yields; it ends when the source does, the reader leaves, its token is refused, or the server closes. */
   answer(caller: Caller, request: Incoming, source: (signal: AbortSignal) => AsyncIterable<Frame>): Reply {
     if (request.method === 'HEAD') return { status: 200, headers: streamHeaders }
-    const counted = this.#count(caller, () => stream.drop(() => signFrame('problem', notAnyMore().body)))
+    const counted = this.#count(caller, () => stream.drop(() => this.#problem(notAnyMore())))
     const { maxStreamBufferBytes: maxBytes, maxStreamStallMs: stallMs } = this.#limits
     const { timers } = this.#environment
     const stream: EventStream = new EventStream({
@@ -120,8 +127,15 @@ export class Streams {
       for await (const frame of source) if (!(await stream.push(frame))) return
       stream.end(() => signFrame('end', {}))
     } catch (error) {
-      if (!stream.gone.aborted) stream.end(() => signFrame('problem', problemOf(error).body))
+      if (!stream.gone.aborted) stream.end(() => this.#problem(problemOf(error), error))
     }
+  }
+
+  /** The frame in place of an answer. A fault of the server goes to its log. */
+  #problem({ body }: Problem, error?: unknown) {
+    const instance = instanceOf(this.#environment.ids)
+    if (body.status === 500) this.#report(error, instance)
+    return signFrame('problem', { ...body, instance })
   }
 
   #armBeat(): Timer {

@@ -11,6 +11,10 @@ export async function readJson(request: Incoming, maxBytes: number): Promise<unk
   const length = request.header('content-length')
   if (type !== null && !/^application\/json *(;.*)?$/i.test(type))
     throw refusal('unsupported_media_type', 'the header Content-Type is not application/json')
+  const coding = request.header('content-encoding')
+  // Unpacked it could be of any size.
+  if (coding !== null && coding.toLowerCase() !== 'identity')
+    throw refusal('unsupported_media_type', 'the header Content-Encoding is given: bodies are not compressed')
   if (length !== null && Number(length) > maxBytes) throw bodyTooLarge(maxBytes)
   if (length === '0') return undefined
   const bytes = await request.bytes(maxBytes)
