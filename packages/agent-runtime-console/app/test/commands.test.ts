@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { runInNewContext } from 'node:vm'
 import { createHttpClient } from '@ku0/agent-runtime-client'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { curl, pathWith } from '../src/ui/commands.ts'
+import { callCode, curl, pathWith } from '../src/ui/commands.ts'
 import { filterOf, listFilterOf, listPathOf } from '../src/pages/tasks/filter.ts'
 
 const origin = 'http://localhost:7007'
@@ -48,6 +51,34 @@ test('a copied command has the token of its shell, and not that of the page', ()
     '-H',
     'authorization: Bearer ku0_own',
   ])
+})
+
+const pages = resolve(import.meta.dirname, '../src/pages')
+const copies = globSync('**/*.tsx', { cwd: pages }).flatMap((file) =>
+  [...readFileSync(resolve(pages, file), 'utf8').matchAll(/\bpath="([^"]+)"\s+call="([^"]+)"/g)].map(
+    ([, path = '', call = '']) => [path, call] as const,
+  ),
+)
+
+test.each(copies)(
+  'what a page copies as a request of %s and as the program %s is one question',
+  async (path, call) => {
+    const asked: string[] = []
+    const client = createHttpClient({
+      url: origin,
+      fetch: async ({ url }) => {
+        asked.push(new URL(url).pathname)
+        return Response.json({})
+      },
+    })
+    await Promise.resolve(runInNewContext(`client.${call}`, { client })).catch(() => {})
+    expect(asked).toEqual([`/api/v1${path}`])
+    expect(callCode(call)).toContain(`await client.${call})`)
+  },
+)
+
+test('most pages can be copied', () => {
+  expect(copies.length).toBeGreaterThan(7)
 })
 
 test.each([

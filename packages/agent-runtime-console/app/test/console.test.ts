@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { consoleBuilt } from '../../../../tools/console-build.ts'
 import { testActions } from './actions.ts'
 import { follow, launch, openPage, type Opened } from './browser.ts'
-import { pages } from './pages.ts'
+import { expectCopies, pages } from './pages.ts'
 import { reports } from './reports.ts'
 import { fill, open, type Scene } from './scene.ts'
 
@@ -30,6 +30,7 @@ describe('pages', () => {
     await page.getByText(words).first().waitFor()
     const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
     expect(await page.evaluate(wide)).toBe(0)
+    await expectCopies(page, path)
     expect(faults.splice(0)).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { violationsOn } from './axe.ts'
 import { follow, type Opened, openPage } from './browser.ts'
@@ -30,6 +30,14 @@ export const pages: readonly (readonly [path: string, withTasks: string, without
   ['/tasks/graph-1', 'Nodes', 'There is no task graph-1'],
   ['/nowhere', 'The console has no page at this address', 'The console has no page at this address'],
 ]
+
+/** A page can be copied as a request, as a program and as JSON, if it shows what the API has and not files of the gym. */
+export async function expectCopies(page: Page, path: string): Promise<void> {
+  if (/^\/(gym|nowhere)/.test(path)) return
+  const labels = ['Copy as cURL', 'Copy as code', 'Copy as JSON']
+  const counts = labels.map((name) => page.getByRole('button', { name, exact: true }).count())
+  expect([path, ...(await Promise.all(counts))]).not.toContain(0)
+}
 
 /**
  * Every page, with tasks and without any, in both themes and at two widths. A landing looks at each page with tasks in one of them, by turns, and at every second
@@ -84,6 +92,7 @@ export function testPages(browser: () => Browser): void {
           expect(await violationsOn(page)).toEqual([])
           const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
           expect(await page.evaluate(wide)).toBe(0)
+          if (of === 'tasks') await expectCopies(page, path)
           // A task that is not there is a 404, which the browser writes on the console; a page asks again, so it may come late.
           expect(faults.splice(0).filter((fault) => scene === full || !fault.includes('404'))).toEqual([])
         }

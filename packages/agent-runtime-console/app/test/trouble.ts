@@ -181,6 +181,135 @@ export function testTrouble(browser: () => Browser): void {
     await scene.close()
   })
 
+  test('what needs somebody is not called nothing while it is not known', async () => {
+    const scene = await open()
+    await scene.runtime.result(await scene.runtime.submit('greet', 'Ada'))
+    const { page } = await openPage(browser(), scene.url)
+    const held = Promise.withResolvers<void>()
+    await page.route('**/api/v1/approvals?*', async (route) => {
+      await held.promise
+      await route.fulfill(refused)
+    })
+    await page.goto(scene.url)
+    const needs = page.getByRole('region', { name: 'What needs you' })
+    await needs.getByText('Looking for it').waitFor()
+    held.resolve()
+    await needs.getByText('Could not get all that needs you. It cannot.').waitFor()
+    expect(await needs.getByText('Nothing').count()).toBe(0)
+    expect(await violationsOn(page)).toEqual([])
+    await page.unroute('**/api/v1/approvals?*')
+    await needs.getByRole('button', { name: 'Try again' }).click()
+    await needs.getByText('Nothing: no approval').waitFor()
+    await page.context().close()
+    await scene.close()
+  })
+
+  test('an action that fails says why where it was asked for, and is tried again from there', async () => {
+    const scene = await open()
+    const { runtime } = scene
+    await runtime.submit('listen', null, { taskId: 'listen-1' })
+    await runtime.schedules.put('nightly report', { everyMs: 3_600_000 }, 'greet', 'night')
+    const { page } = await openPage(browser(), scene.url)
+    const dialog = page.getByRole('dialog')
+    await page.goto(`${scene.url}/tasks/listen-1`)
+    await page.route('**/listen-1/cancel', (route) => route.fulfill(refused))
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Cancel the task' }).click()
+    await dialog.getByText('It cannot.').waitFor()
+    expect(await violationsOn(page)).toEqual([])
+    // An answer that is lost says nothing of what was done.
+    await page.unroute('**/listen-1/cancel')
+    await page.route('**/listen-1/cancel', (route) => route.abort())
+    await dialog.getByRole('button', { name: 'Try again' }).click()
+    await dialog.getByText('Whether it was done is not known').waitFor()
+    await page.unroute('**/listen-1/cancel')
+    await dialog.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('The task was canceled').first().waitFor()
+    await dialog.waitFor({ state: 'detached' })
+    expect((await runtime.status('listen-1'))?.state).toBe('canceled')
+
+    // Without a question the words that pass have the button.
+    await page.goto(`${scene.url}/schedules`)
+    await page.route('**/trigger', (route) => route.fulfill(refused))
+    await page.getByRole('button', { name: 'Run now nightly report' }).click()
+    const said = page.getByRole('status').filter({ hasText: 'It cannot.' })
+    await said.waitFor()
+    expect(await violationsOn(page)).toEqual([])
+    await page.unroute('**/trigger')
+    await said.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('A run of nightly report was submitted').waitFor()
+    await said.waitFor({ state: 'detached' })
+    await page.context().close()
+    await scene.close()
+  })
+
+  test('a link leads to one row of a list, which is marked and in sight', async () => {
+    const scene = await open()
+    const { schedules } = scene.runtime
+    const hour = { everyMs: 3_600_000 }
+    for (let at = 0; at < 40; at += 1) await schedules.put(`hourly ${at}`, hour, 'greet', 'hour')
+    await schedules.put('nightly report', hour, 'greet', 'night')
+    const { taskId } = await schedules.trigger('nightly report')
+    const { page, faults } = await openPage(browser(), scene.url)
+    const marked = page.locator('tr[aria-current=true]')
+    await page.goto(`${scene.url}/tasks/${taskId}`)
+    await page.getByRole('link', { name: 'nightly report' }).click()
+    await marked.getByRole('link', { name: 'nightly report' }).waitFor()
+    const isSeen = () =>
+      marked.evaluate((row) => {
+        const { top, bottom } = row.getBoundingClientRect()
+        return top >= 0 && bottom <= row.ownerDocument.documentElement.clientHeight
+      })
+    await expect.poll(isSeen).toBe(true)
+    // Its address can be sent.
+    const url = page.url()
+    await page.goto('about:blank')
+    await page.goto(url)
+    await expect.poll(isSeen).toBe(true)
+    expect(await violationsOn(page)).toEqual([])
+    await page.getByRole('link', { name: 'hourly 3', exact: true }).click()
+    await marked.getByRole('link', { name: 'hourly 3', exact: true }).waitFor()
+    expect(await marked.count()).toBe(1)
+    expect(decodeURIComponent(page.url())).toContain('#row-hourly 3')
+    expect(faults).toEqual([])
+    await page.context().close()
+    await scene.close()
+  })
+
+  test('a comparison has what both tasks cost and how both were judged, whoever was', async () => {
+    const scene = await open()
+    const { runtime } = scene
+    await runtime.result(await runtime.submit('greet', 'Ada', { taskId: 'first' }))
+    await runtime.fork('first', { taskId: 'second', edits: { write: 'Good day' } })
+    await runtime.result('second')
+    const { page, faults } = await openPage(browser(), scene.url)
+    const cells = (name: RegExp) =>
+      page
+        .getByRole('table', { name: 'Both tasks' })
+        .getByRole('row', { name })
+        .getByRole('cell')
+        .allInnerTexts()
+    await page.goto(`${scene.url}/tasks/second?show=compare`)
+    await page.getByText('not judged').first().waitFor()
+    expect(await cells(/^Score/)).toEqual(['Score', 'not judged', 'not judged'])
+    expect(await cells(/^Cost/)).toEqual(['Cost', 'nothing charged', 'nothing charged'])
+    const judge = (agent: string, quality: number, task: string) =>
+      runtime.evaluations.record(
+        agent,
+        { quality, adherence: quality, speed: quality, cost: quality, errors: quality, revisions: quality },
+        { taskId: task },
+      )
+    await judge('greet', 0.5, 'first')
+    await judge('writer', 0.9, 'second')
+    await page.reload()
+    await page.getByText('as writer').waitFor()
+    expect(await cells(/^Score/)).toEqual(['Score', '0.5', '0.9, as writer'])
+    expect(await violationsOn(page)).toEqual([])
+    expect(faults).toEqual([])
+    await page.context().close()
+    await scene.close()
+  })
+
   test('lists of more than a page go on, and a link finds a request that stands further down', async () => {
     const scene = await open({ capacity: 105 })
     const { runtime } = scene
@@ -387,6 +516,13 @@ export function testTrouble(browser: () => Browser): void {
     await page.context().close()
     await scene.close()
   })
+}
+
+/** A refusal in the words of the API. A page does not ask again by itself at once. */
+const refused = {
+  status: 400,
+  contentType: 'application/problem+json',
+  body: JSON.stringify({ type: 'about:blank', title: 'No', status: 400, code: 'no', detail: 'it cannot' }),
 }
 
 /** Waits for what a server without a browser brings about. */

@@ -10,7 +10,7 @@ import { api } from '../server/session.ts'
 import { useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
 import { curl } from '../ui/commands.ts'
-import { Copy } from '../ui/copy.tsx'
+import { Copy, CopyAs } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { many, shortId } from '../ui/format.ts'
 import { Json } from '../ui/json.tsx'
@@ -43,7 +43,10 @@ export function ApprovalsPage() {
       void navigate({ to: '/approvals', search: {}, replace: true })
   }
   return (
-    <Page title="Approvals" beside={<Copy text={curl('/approvals')} label="Copy as cURL" />}>
+    <Page
+      title="Approvals"
+      beside={<CopyAs path="/approvals" call="approvals.list()" json={approvals.data} />}
+    >
       <Asked query={approvals} what="the approvals">
         {(listed) => {
           const more = isListed || linked.data === undefined || linked.data === null ? [] : [linked.data]
@@ -236,7 +239,14 @@ function Trail({ taskId }: { readonly taskId: string }) {
         `/tasks/${encodeURIComponent(taskId)}/approvals`,
       ),
   })
-  const entries = Object.values(trail.data ?? {}).find((it) => Array.isArray(it)) ?? []
+  return (
+    <Asked query={trail} what="the trail">
+      {(found) => <Before entries={Object.values(found).find((it) => Array.isArray(it)) ?? []} />}
+    </Asked>
+  )
+}
+
+function Before({ entries }: { readonly entries: readonly Entry[] }) {
   const before = entries.filter(({ outcome }) => outcome !== 'pending')
   if (before.length === 0) return null
   return (

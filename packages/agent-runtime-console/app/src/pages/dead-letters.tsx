@@ -7,8 +7,8 @@ import { useLive } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { useAct } from '../ui/act.tsx'
 import { useShownError } from '../ui/asked.tsx'
-import { curl, pathWith } from '../ui/commands.ts'
-import { Copy } from '../ui/copy.tsx'
+import { pathWith } from '../ui/commands.ts'
+import { CopyAs } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { shortId } from '../ui/format.ts'
 import { More } from '../ui/more.tsx'
@@ -68,7 +68,13 @@ export function DeadLettersPage() {
   return (
     <Page
       title="Dead letters"
-      beside={<Copy text={curl(pathWith('/dead-letters', Object.entries(shown)))} label="Copy as cURL" />}
+      beside={
+        <CopyAs
+          path={pathWith('/dead-letters', Object.entries(shown))}
+          call={`deadLetters(${JSON.stringify(shown)})`}
+          json={letters.data === undefined ? undefined : all}
+        />
+      }
     >
       <section className="filters" aria-label="Filter">
         <label className="field">

@@ -6,18 +6,22 @@ import { useMayOperate } from '../server/info.ts'
 import { useLivePages } from '../server/live-pages.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
-import { Confirmed, useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
-import { FormDialog } from '../ui/dialog.tsx'
+import { callCode, curl } from '../ui/commands.ts'
+import { Copy, CopyJson } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { amount, count, duration, many, shortId } from '../ui/format.ts'
 import { More } from '../ui/more.tsx'
 import { When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
+import { Confirmed, FormDialog, useQuestion } from '../ui/question.tsx'
 import { State } from '../ui/state.tsx'
-import { Table } from '../ui/table.tsx'
+import { RowLink, Table } from '../ui/table.tsx'
 
 const PAGE = 100
+/** Where the API has what the page shows. */
+const parts = ['budgets', 'quotas', 'clients', 'routes'] as const
+const allLimits = 'budgets.list(), await client.quotas(), await client.clients.list(), await client.routes()'
 
 /** Budgets that ask, quotas, shares and circuits. */
 export function LimitsPage() {
@@ -32,7 +36,23 @@ export function LimitsPage() {
   })
   const routes = useLiveQuery(['routes'], () => ask<{ routes: Route[] }>('GET', '/routes'), { isSlow: true })
   return (
-    <Page title="Limits">
+    <Page
+      title="Limits"
+      beside={
+        <>
+          <Copy text={() => parts.map((it) => curl(`/${it}`)).join('\n')} label="Copy as cURL" />
+          <Copy text={() => callCode(allLimits)} label="Copy as code" />
+          <CopyJson
+            value={{
+              budgets: budgets.data,
+              quotas: quotas.data,
+              clients: clients.data,
+              routes: routes.data?.routes,
+            }}
+          />
+        </>
+      }
+    >
       <h2>Budgets that ask</h2>
       <Asked query={budgets} what="the budgets">
         {(all) =>
@@ -123,9 +143,8 @@ const budgetColumns = [
 ]
 
 function BudgetAnswer({ budget: { taskId, asks, limits } }: { readonly budget: BudgetRecord }) {
-  const [isOpen, setOpen] = useState(false)
+  const question = useQuestion()
   const [raise, setRaise] = useState('')
-  const { isBusy, act } = useAct()
   const mayOperate = useMayOperate()
   const field = asks?.field ?? 'steps'
   const goOn = async () => {
@@ -136,7 +155,7 @@ function BudgetAnswer({ budget: { taskId, asks, limits } }: { readonly budget: B
   if (!mayOperate) return '–'
   return (
     <div className="row">
-      <button type="button" onClick={() => setOpen(true)}>
+      <button type="button" onClick={question.open}>
         Go on<span className="hidden"> with {taskId}</span>
       </button>
       <Confirmed
@@ -151,16 +170,8 @@ function BudgetAnswer({ budget: { taskId, asks, limits } }: { readonly budget: B
       >
         <p>They fail with the kind budget_exceeded.</p>
       </Confirmed>
-      {isOpen ? (
-        <FormDialog
-          title="Let the tasks go on"
-          submit="Go on"
-          isDisabled={isBusy}
-          onClose={() => setOpen(false)}
-          onSubmit={() => {
-            void act(goOn).then((isDone) => isDone && setOpen(false))
-          }}
-        >
+      {question.isOpen ? (
+        <FormDialog question={question} title="Let the tasks go on" submit="Go on" action={goOn}>
           <label className="field">
             <span>
               Raise the limit of {field} ({limits[field] === undefined ? 'none' : amount(limits[field])}) by
@@ -180,7 +191,14 @@ function BudgetAnswer({ budget: { taskId, asks, limits } }: { readonly budget: B
 }
 
 const quotaColumns = [
-  { name: 'Quota', show: ({ key }: QuotaState) => <code>{key}</code> },
+  {
+    name: 'Quota',
+    show: ({ key }: QuotaState) => (
+      <RowLink row={key}>
+        <code>{key}</code>
+      </RowLink>
+    ),
+  },
   { name: 'Queued', show: ({ queued }: QuotaState) => count(queued), isNumber: true },
   {
     name: 'Running',
@@ -211,7 +229,14 @@ const clientColumns = [
 ]
 
 const routeColumns = [
-  { name: 'Route', show: ({ route }: Route) => <code>{route}</code> },
+  {
+    name: 'Route',
+    show: ({ route }: Route) => (
+      <RowLink row={route}>
+        <code>{route}</code>
+      </RowLink>
+    ),
+  },
   {
     name: 'Circuit',
     show: ({ circuit }: Route) => (

@@ -6,13 +6,12 @@ import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
-import { curl } from '../ui/commands.ts'
-import { Copy } from '../ui/copy.tsx'
-import { FormDialog } from '../ui/dialog.tsx'
+import { CopyAs } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { amount, count, duration } from '../ui/format.ts'
 import { When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
+import { FormDialog, useQuestion } from '../ui/question.tsx'
 import { Table } from '../ui/table.tsx'
 import { words } from './tasks/filter.ts'
 import { lanes } from './tasks/names.ts'
@@ -27,21 +26,25 @@ export function QueuePage() {
       beside={
         <>
           <PauseButton />
-          <Copy text={curl('/queue')} label="Copy as cURL" />
+          <CopyAs path="/queue" call="explainQueue()" json={why.data} />
         </>
       }
     >
-      {stats.data === undefined ? null : (
-        <p className="lanes">
-          {Object.entries(stats.data.depth).map(([lane, depth]) => (
-            <Link key={lane} to="/tasks" search={{ states: 'queued', lanes: lane }}>
-              {lane} <strong>{count(depth)}</strong>
-            </Link>
-          ))}
-          <span className="faint">for later {count(stats.data.delayed)}</span>
-        </p>
-      )}
-      <Pauses paused={stats.data?.paused ?? []} />
+      <Asked query={stats} what="the counters of the store">
+        {({ depth: byLane, delayed, paused }) => (
+          <>
+            <p className="lanes">
+              {Object.entries(byLane).map(([lane, depth]) => (
+                <Link key={lane} to="/tasks" search={{ states: 'queued', lanes: lane }}>
+                  {lane} <strong>{count(depth)}</strong>
+                </Link>
+              ))}
+              <span className="faint">for later {count(delayed)}</span>
+            </p>
+            <Pauses paused={paused} />
+          </>
+        )}
+      </Asked>
       <Asked query={why} what="the queue">
         {({ queued, waiting, reasons }) =>
           reasons.length === 0 ? (
@@ -166,10 +169,9 @@ function Pauses({ paused }: { readonly paused: readonly QueuePause[] }) {
 
 /** Asks which task types and lanes to pause. */
 function PauseButton() {
-  const [isOpen, setOpen] = useState(false)
+  const question = useQuestion()
   const [types, setTypes] = useState('')
   const [chosen, setChosen] = useState<readonly Lane[]>([])
-  const { isBusy, act } = useAct()
   const mayOperate = useMayOperate()
   if (!mayOperate) return null
   const isNothing = words(types).length === 0 && chosen.length === 0
@@ -179,18 +181,16 @@ function PauseButton() {
   }
   return (
     <>
-      <button type="button" onClick={() => setOpen(true)}>
+      <button type="button" onClick={question.open}>
         Pause…
       </button>
-      {isOpen ? (
+      {question.isOpen ? (
         <FormDialog
+          question={question}
           title="Start no more tasks of"
           submit="Pause"
-          isDisabled={isBusy || isNothing}
-          onClose={() => setOpen(false)}
-          onSubmit={() => {
-            void act(pause).then((isDone) => isDone && setOpen(false))
-          }}
+          isDisabled={isNothing}
+          action={pause}
         >
           <label className="field">
             <span>Task types, separated by commas</span>

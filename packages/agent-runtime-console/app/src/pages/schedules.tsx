@@ -5,20 +5,23 @@ import { useState } from 'react'
 import { useMayOperate } from '../server/info.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
-import { Confirmed, useAct } from '../ui/act.tsx'
+import { useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
-import { curl } from '../ui/commands.ts'
-import { Copy } from '../ui/copy.tsx'
+import { CopyAs } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { count, duration } from '../ui/format.ts'
 import { Moment, When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
-import { Table } from '../ui/table.tsx'
+import { Confirmed } from '../ui/question.tsx'
+import { RowLink, Table } from '../ui/table.tsx'
 
 export function SchedulesPage() {
   const schedules = useLiveQuery(['schedules'], () => api().schedules.list())
   return (
-    <Page title="Schedules" beside={<Copy text={curl('/schedules')} label="Copy as cURL" />}>
+    <Page
+      title="Schedules"
+      beside={<CopyAs path="/schedules" call="schedules.list()" json={schedules.data} />}
+    >
       <Asked query={schedules} what="the schedules">
         {(all) =>
           all.length === 0 ? (
@@ -36,7 +39,14 @@ export function SchedulesPage() {
               rows={all}
               keyOf={({ name }) => name}
               columns={[
-                { name: 'Name', show: ({ name }) => <strong>{name}</strong> },
+                {
+                  name: 'Name',
+                  show: ({ name }) => (
+                    <RowLink row={name}>
+                      <strong>{name}</strong>
+                    </RowLink>
+                  ),
+                },
                 {
                   name: 'Task',
                   show: ({ task }) => (

@@ -4,16 +4,16 @@ import { useMayOperate } from '../server/info.ts'
 import { useLivePages } from '../server/live-pages.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
-import { Confirmed, useAct } from '../ui/act.tsx'
+import { useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
-import { curl } from '../ui/commands.ts'
-import { Copy } from '../ui/copy.tsx'
+import { CopyAs } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { count, shortId, some } from '../ui/format.ts'
 import { More } from '../ui/more.tsx'
 import { useNow, When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
-import { Table } from '../ui/table.tsx'
+import { Confirmed } from '../ui/question.tsx'
+import { RowLink, Table } from '../ui/table.tsx'
 import { STALE_MS } from './overview/needs.tsx'
 
 /** Who runs tasks, and which. */
@@ -28,7 +28,7 @@ export function WorkersPage() {
   const hasMoreLeases = leases.hasNextPage && (leases.data?.length ?? 0) < (stats.data?.running ?? Infinity)
   const now = useNow(5_000)
   return (
-    <Page title="Workers" beside={<Copy text={curl('/workers')} label="Copy as cURL" />}>
+    <Page title="Workers" beside={<CopyAs path="/workers" call="workers()" json={workers.data} />}>
       <Asked query={workers} what="the workers">
         {(all) =>
           all.length === 0 ? (
@@ -44,7 +44,14 @@ export function WorkersPage() {
               rows={all}
               keyOf={({ workerId }) => workerId}
               columns={[
-                { name: 'Worker', show: ({ workerId }) => <code title={workerId}>{shortId(workerId)}</code> },
+                {
+                  name: 'Worker',
+                  show: ({ workerId }) => (
+                    <RowLink row={workerId}>
+                      <code title={workerId}>{shortId(workerId)}</code>
+                    </RowLink>
+                  ),
+                },
                 {
                   name: 'State',
                   show: ({ state, lastSeenAt }) =>
@@ -96,7 +103,11 @@ export function WorkersPage() {
                 },
                 {
                   name: 'Worker',
-                  show: ({ workerId }) => <code title={workerId}>{shortId(workerId)}</code>,
+                  show: ({ workerId }) => (
+                    <RowLink row={workerId}>
+                      <code title={workerId}>{shortId(workerId)}</code>
+                    </RowLink>
+                  ),
                   isExtra: true,
                 },
                 { name: 'Attempt', show: ({ attempt }) => attempt, isNumber: true },

@@ -1,25 +1,48 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { Dialog } from './dialog.tsx'
-import { facts } from './problem.tsx'
+import { Failed } from './problem.tsx'
 import { useToast } from './toast.tsx'
 
-/** Runs an action once at a time, says how it went, and has every list ask again. */
-export function useAct(): {
-  readonly isBusy: boolean
-  readonly act: (action: () => Promise<ReactNode>) => Promise<boolean>
-} {
+/** It gives the words that say that it was done. */
+export type Action = () => Promise<ReactNode>
+
+/** Runs an action once at a time, says how it went, and has every list ask again. What failed can be tried again. */
+export function useAct() {
+  return useRun(useTellFailure())
+}
+
+/** Gets what failed, and does it once more. */
+type OnFailure = (error: unknown, again: () => void) => void
+
+/** Says it for a few seconds. */
+export function useTellFailure(): OnFailure {
+  const say = useToast()
+  return (error, again) => {
+    const close = say(
+      <Failed
+        error={error}
+        onRetry={() => {
+          close()
+          again()
+        }}
+      />,
+      true,
+    )
+  }
+}
+
+/** The same where a failure is shown in another way. */
+export function useRun(onFailure: OnFailure) {
   const [isBusy, setBusy] = useState(false)
   const say = useToast()
   const queries = useQueryClient()
-  const act = async (action: () => Promise<ReactNode>) => {
+  const act = async (action: Action): Promise<boolean> => {
     setBusy(true)
     try {
       say(await action())
       return true
     } catch (error) {
-      const { detail, remedy } = facts(error)
-      say(remedy === undefined ? detail : `${detail} ${remedy}`, true)
+      onFailure(error, () => void act(action))
       return false
     } finally {
       setBusy(false)
@@ -27,57 +50,4 @@ export function useAct(): {
     }
   }
   return { isBusy, act }
-}
-
-/** A button that asks once before it does something that cannot be undone. */
-export function Confirmed({
-  label,
-  shown,
-  title,
-  yes,
-  children,
-  action,
-  isDangerous = true,
-  isDisabled = false,
-}: {
-  /** The name of the button, for a screen reader. */
-  readonly label: string
-  /** The words on it, where what stands around it says the rest: the beginning of the label. */
-  readonly shown?: string
-  readonly title: string
-  readonly yes: string
-  readonly children?: ReactNode
-  readonly action: () => Promise<ReactNode>
-  readonly isDangerous?: boolean
-  readonly isDisabled?: boolean
-}) {
-  const [isOpen, setOpen] = useState(false)
-  const { isBusy, act } = useAct()
-  return (
-    <>
-      <button type="button" disabled={isDisabled} onClick={() => setOpen(true)}>
-        {shown ?? label}
-        {shown === undefined ? null : <span className="hidden">{label.slice(shown.length)}</span>}
-      </button>
-      {isOpen ? (
-        <Dialog title={title} onClose={() => setOpen(false)}>
-          {children}
-          <form
-            className="row end"
-            onSubmit={(event) => {
-              event.preventDefault()
-              void act(action).then(() => setOpen(false))
-            }}
-          >
-            <button type="button" onClick={() => setOpen(false)}>
-              Keep as it is
-            </button>
-            <button type="submit" className={isDangerous ? 'danger' : 'primary'} disabled={isBusy}>
-              {yes}
-            </button>
-          </form>
-        </Dialog>
-      ) : null}
-    </>
-  )
 }

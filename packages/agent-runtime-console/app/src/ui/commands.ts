@@ -29,6 +29,11 @@ export function listCode(filter: object): string {
 for (const task of tasks) console.log(task.taskId, task.type, task.state)`)
 }
 
+/** A program that makes a call and prints the answer. */
+export function callCode(call: string): string {
+  return program(`console.log(await client.${call})`)
+}
+
 function program(lines: string): string {
   return `import { createHttpClient } from '@ku0/agent-runtime-client'
 

@@ -1,4 +1,32 @@
 import { useState } from 'react'
+import { callCode, curl } from './commands.ts'
+
+/** What a page shows: as a request, as a program, and as it is, once it is there. */
+export function CopyAs({
+  path,
+  call,
+  json,
+}: {
+  /** Where the API has it. */
+  readonly path: string
+  /** A call of the client: `schedules.list()`. */
+  readonly call: string
+  readonly json: unknown
+}) {
+  return (
+    <>
+      <Copy text={() => curl(path)} label="Copy as cURL" />
+      <Copy text={() => callCode(call)} label="Copy as code" />
+      <CopyJson value={json} />
+    </>
+  )
+}
+
+export function CopyJson({ value }: { readonly value: unknown }) {
+  return value === undefined ? null : (
+    <Copy text={() => JSON.stringify(value, undefined, 2)} label="Copy as JSON" />
+  )
+}
 
 /** Puts a text on the clipboard, and says that it did. */
 export function Copy({ text, label }: { readonly text: string | (() => string); readonly label: string }) {

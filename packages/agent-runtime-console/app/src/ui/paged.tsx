@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react'
 import { type Part, useLivePages } from '../server/live-pages.ts'
 import { Asked } from './asked.tsx'
-import { curl } from './commands.ts'
-import { Copy } from './copy.tsx'
+import { CopyAs } from './copy.tsx'
 import { More } from './more.tsx'
 import { Page } from './page.tsx'
 import { type Column, Table } from './table.tsx'
@@ -11,6 +10,7 @@ import { type Column, Table } from './table.tsx'
 export function PagedList<Row extends { readonly taskId: string }>({
   title,
   path,
+  call,
   ask,
   columns,
   empty,
@@ -18,6 +18,8 @@ export function PagedList<Row extends { readonly taskId: string }>({
   readonly title: string
   /** Where the API has the list. */
   readonly path: string
+  /** What it is in a program: `supervisors.list()`. */
+  readonly call: string
   readonly ask: (page: { readonly limit: number; readonly cursor?: string }) => Promise<Part<Row>>
   readonly columns: readonly Column<Row>[]
   /** Stands where there is no row. */
@@ -27,7 +29,7 @@ export function PagedList<Row extends { readonly taskId: string }>({
     ask({ limit: 50, ...(cursor === undefined ? {} : { cursor }) }),
   )
   return (
-    <Page title={title} beside={<Copy text={curl(path)} label="Copy as cURL" />}>
+    <Page title={title} beside={<CopyAs path={path} call={call} json={pages.data} />}>
       <Asked query={pages} what={`the ${title.toLowerCase()}`}>
         {(all) =>
           all.length === 0 ? (

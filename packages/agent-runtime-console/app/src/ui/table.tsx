@@ -1,3 +1,4 @@
+import { useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 export interface Column<Row> {
@@ -8,6 +9,19 @@ export interface Column<Row> {
   /** Left out where there is no room. */
   readonly isExtra?: boolean
 }
+
+/** The part of an address, behind `#`, that leads to a row of a table by its key. */
+export function rowHash(key: string): string {
+  return `row-${encodeURIComponent(key)}`
+}
+
+/** The name of a row that has no page of its own: a link to the row, to be copied or sent. */
+export function RowLink({ row, children }: { readonly row: string; readonly children: ReactNode }) {
+  return <a href={`#${rowHash(row)}`}>{children}</a>
+}
+
+/** The row that the address names comes into sight, once it is there. */
+const comeIntoSight = (row: HTMLElement | null) => row?.scrollIntoView({ block: 'center' })
 
 /** A short table. On a phone each row is a card, whose cells name their columns. */
 export function Table<Row>({
@@ -21,6 +35,7 @@ export function Table<Row>({
   readonly columns: readonly Column<Row>[]
   readonly keyOf: (row: Row) => string
 }) {
+  const hash = useRouterState({ select: ({ location }) => location.hash })
   const kind = ({ isNumber, isExtra }: Column<Row>) =>
     [isNumber === true ? 'number' : '', isExtra === true ? 'extra' : ''].join(' ').trim()
   return (
@@ -37,15 +52,24 @@ export function Table<Row>({
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)}>
-              {columns.map((column) => (
-                <td key={column.name} data-column={column.name} className={kind(column)}>
-                  <div className="cell">{column.show(row)}</div>
-                </td>
-              ))}
-            </tr>
-          ))}
+          {rows.map((row) => {
+            const key = keyOf(row)
+            const isMeant = hash === `row-${key}`
+            return (
+              <tr
+                key={key}
+                id={`row-${key}`}
+                aria-current={isMeant ? 'true' : undefined}
+                ref={isMeant ? comeIntoSight : undefined}
+              >
+                {columns.map((column) => (
+                  <td key={column.name} data-column={column.name} className={kind(column)}>
+                    <div className="cell">{column.show(row)}</div>
+                  </td>
+                ))}
+              </tr>
+            )
+          })}
         </tbody>
       </table>
     </div>

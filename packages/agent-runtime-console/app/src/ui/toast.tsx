@@ -5,9 +5,10 @@ interface Toast {
   readonly text: ReactNode
   readonly isBad: boolean
 }
-type Say = (text: ReactNode, isBad?: boolean) => void
+/** It gives what takes the words away sooner. */
+type Say = (text: ReactNode, isBad?: boolean) => () => void
 
-const ToastContext = createContext<Say>(() => {})
+const ToastContext = createContext<Say>(() => () => {})
 
 /** Says what became of an action, for a few seconds. */
 export function useToast(): Say {
@@ -20,7 +21,9 @@ export function Toasts({ children }: { readonly children: ReactNode }) {
   const say = useCallback<Say>((text, isBad = false) => {
     const id = (next.current += 1)
     setToasts((all) => [...all.slice(-2), { id, text, isBad }])
-    setTimeout(() => setToasts((all) => all.filter((it) => it.id !== id)), isBad ? 12_000 : 6_000)
+    const close = () => setToasts((all) => all.filter((it) => it.id !== id))
+    setTimeout(close, isBad ? 12_000 : 6_000)
+    return close
   }, [])
   return (
     <ToastContext value={say}>

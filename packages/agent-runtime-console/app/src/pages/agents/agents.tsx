@@ -4,15 +4,14 @@ import { useLivePages } from '../../server/live-pages.ts'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
-import { curl } from '../../ui/commands.ts'
-import { Copy } from '../../ui/copy.tsx'
+import { CopyAs } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { amount, count } from '../../ui/format.ts'
 import { More } from '../../ui/more.tsx'
 import { When } from '../../ui/now.tsx'
 import { Page } from '../../ui/page.tsx'
 import { State } from '../../ui/state.tsx'
-import { Table } from '../../ui/table.tsx'
+import { RowLink, Table } from '../../ui/table.tsx'
 import { OneAgent } from './one-agent.tsx'
 
 const PAGE = 100
@@ -29,7 +28,7 @@ export function AgentsPage() {
     <Page
       title="Agents"
       tab={agent ?? 'Agents'}
-      beside={<Copy text={curl('/agents')} label="Copy as cURL" />}
+      beside={<CopyAs path="/agents" call="evaluations.agents()" json={agents.data} />}
     >
       {agent === undefined ? null : <OneAgent key={agent} agent={agent} />}
       <Asked query={agents} what="the agents">
@@ -97,7 +96,14 @@ export function AgentsPage() {
 }
 
 const swarmColumns = [
-  { name: 'Swarm', show: ({ name }: SwarmRecord) => <strong>{name}</strong> },
+  {
+    name: 'Swarm',
+    show: ({ name }: SwarmRecord) => (
+      <RowLink row={name}>
+        <strong>{name}</strong>
+      </RowLink>
+    ),
+  },
   {
     name: 'Circuit',
     show: ({ circuit }: SwarmRecord) => (

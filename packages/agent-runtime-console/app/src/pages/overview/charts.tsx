@@ -1,8 +1,9 @@
-import type { Lane } from '@ku0/agent-runtime-core'
+import type { Lane, RejectionReason } from '@ku0/agent-runtime-core'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
+import { shortId } from '../../ui/format.ts'
 import { Problem } from '../../ui/problem.tsx'
 import { lanes } from '../tasks/names.ts'
 import { Chart } from './chart.tsx'
@@ -68,9 +69,30 @@ export function Charts({
     () => [
       { name: 'half within', color: 'normal', values: past.map(({ wait }) => seconds(wait?.half)) },
       { name: '95 % within', color: 'batch', values: past.map(({ wait }) => seconds(wait?.most)) },
+      { name: '99 % within', color: 'interactive', values: past.map(({ wait }) => seconds(wait?.nearly)) },
     ],
     [past],
   )
+  const workers = useMemo<readonly Line[]>(
+    () =>
+      (data?.workers ?? []).map(({ workerId, running }, index) => ({
+        name: shortId(workerId),
+        color: colorOf(index),
+        values: running,
+      })),
+    [data],
+  )
+  const refusals = useMemo<readonly Line[]>(() => {
+    const steps = withLength(past, data?.stepMs ?? 1)
+    const reasons = new Set(past.flatMap(({ refused = {} }) => Object.keys(refused)))
+    return [...reasons].map((reason, index) => ({
+      name: reason,
+      color: colorOf(index),
+      values: steps.map(({ refused, ms }) =>
+        refused === undefined ? null : ((refused[reason as RejectionReason] ?? 0) * 1_000) / ms,
+      ),
+    }))
+  }, [past, data])
   const waitAt = useMemo(() => past.map((it) => it.at), [past])
   return (
     <>
@@ -81,12 +103,22 @@ export function Charts({
         <Chart title="Ended a second" at={at} lines={ended} />
         <Chart title="In flight" at={at} lines={flight} />
         <Chart title="Seconds until a start" at={waitAt} lines={waits} />
+        {workers.length === 0 ? null : <Chart title="In flight by worker" at={waitAt} lines={workers} />}
+        {refusals.length === 0 ? null : (
+          <Chart title="Refused a second, by reason" at={waitAt} lines={refusals} />
+        )}
       </div>
     </>
   )
 }
 
 const none: readonly Sample[] = []
+
+const colors = ['normal', 'batch', 'completed', 'interactive', 'rejected', 'failed'] as const
+
+function colorOf(index: number): string {
+  return colors[index % colors.length] ?? 'normal'
+}
 
 /** How far back the charts reach, and of which tasks: all of it stands in the address. */
 function Choice({ view: { windowMs, lane, type } }: { readonly view: View }) {

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { count, many, shortId } from '../../ui/format.ts'
+import { rowHash } from '../../ui/table.tsx'
 import { usePast, type View } from './past.ts'
 
 const MOST_WORKERS = 6
@@ -13,11 +14,13 @@ export function InFlight() {
   const busiest = data.toSorted((a, b) => b.inFlight - a.inFlight || (a.workerId < b.workerId ? -1 : 1))
   return (
     <section className="card pad listed" aria-labelledby="in-flight">
-      <h2 id="in-flight">In flight by worker</h2>
+      <h2 id="in-flight">The busiest workers now</h2>
       <ul className="plain">
         {busiest.slice(0, MOST_WORKERS).map(({ workerId, inFlight, capacity, state }) => (
           <li key={workerId} className="row">
-            <code title={workerId}>{shortId(workerId)}</code>
+            <Link to="/workers" hash={rowHash(workerId)}>
+              <code title={workerId}>{shortId(workerId)}</code>
+            </Link>
             <span className="grow" />
             {state === 'draining' ? <span className="held">draining</span> : null}
             <meter min={0} max={Math.max(1, capacity)} value={inFlight} aria-label={`Slots of ${workerId}`} />

@@ -4,8 +4,10 @@ import type { ReactNode } from 'react'
 import { ask } from '../../server/ask.ts'
 import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
+import { useShownError } from '../../ui/asked.tsx'
 import { count } from '../../ui/format.ts'
 import { useNow } from '../../ui/now.tsx'
+import { Problem } from '../../ui/problem.tsx'
 
 /** A worker that was not seen for longer may be gone. */
 export const STALE_MS = 60_000
@@ -23,6 +25,11 @@ export function Needs({ stats: { totals, deleted } }: { readonly stats: StoreSta
   const why = useLiveQuery(['queue'], () => api().explainQueue())
   const workers = useLiveQuery(['workers'], () => api().workers())
   const routes = useLiveQuery(['routes'], () => ask<{ routes: Route[] }>('GET', '/routes'), { isSlow: true })
+  const asked = [approvals, budgets, why, workers, routes]
+  const isWhole = asked.every(({ data }) => data !== undefined)
+  const failure = asked.find((it) => it.error !== null)?.error ?? null
+  // What was not answered is not nothing.
+  const error = useShownError({ data: isWhole ? asked : undefined, error: failure }, 'needs')
   // All that ever failed, without those that retention has deleted: to count the tasks would look at each.
   const failed = totals.failed - deleted.failed
   const reason = (name: string) => why.data?.reasons.find((it) => it.reason === name)?.count ?? 0
@@ -85,8 +92,19 @@ export function Needs({ stats: { totals, deleted } }: { readonly stats: StoreSta
   return (
     <section className="card needs" aria-labelledby="needs">
       <h2 id="needs">What needs you</h2>
+      {error === null ? null : (
+        <Problem
+          error={error}
+          what="all that needs you"
+          onRetry={() => Promise.all(asked.map((it) => it.refetch()))}
+        />
+      )}
       {some.length === 0 ? (
-        <p className="faint">Nothing: no approval, no budget and no failed task waits for somebody.</p>
+        error !== null ? null : isWhole ? (
+          <p className="faint">Nothing: no approval, no budget and no failed task waits for somebody.</p>
+        ) : (
+          <p className="faint">Looking for it…</p>
+        )
       ) : (
         <ul>
           {some.map(([many, isPart, one, more, link]) => (

@@ -4,7 +4,7 @@ import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
 import { curl } from '../../ui/commands.ts'
-import { Copy } from '../../ui/copy.tsx'
+import { Copy, CopyAs } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { count, duration, many, rate } from '../../ui/format.ts'
 import { Page } from '../../ui/page.tsx'
@@ -21,7 +21,7 @@ export function OverviewPage() {
     return { stats: found, samples: keepSample(found, Date.now()) }
   })
   return (
-    <Page title="Overview" beside={<Copy text={curl('/stats')} label="Copy as cURL" />}>
+    <Page title="Overview" beside={<CopyAs path="/stats" call="stats()" json={stats.data?.stats} />}>
       <Asked query={stats} what="the counters of the store">
         {({ stats: all, samples }) => {
           const { depth, running, waiting, delayed, totals } = all
@@ -111,7 +111,7 @@ function Slots() {
 
 /** From the submission to the first start, of the newest tasks that have started. */
 function WaitFigure() {
-  const { data } = useLiveQuery(
+  const { data, error } = useLiveQuery(
     ['waits'],
     async () => {
       const { tasks } = await api().list({
@@ -129,7 +129,11 @@ function WaitFigure() {
   return (
     <Figure name="Wait for a start" value={half === undefined ? '–' : roundly(half)}>
       {most === undefined || nearly === undefined
-        ? 'no task has started'
+        ? data !== undefined
+          ? 'no task has started'
+          : error === null
+            ? 'looking for it…'
+            : 'it could not be read'
         : `or less for half of the newest ${data?.length}; 95\u00A0% within ${whole(most)}, 99\u00A0% within ${whole(nearly)}`}
     </Figure>
   )

@@ -9,6 +9,7 @@ export function PipelinesPage() {
     <PagedList
       title="Pipelines"
       path="/pipelines"
+      call="pipelines()"
       ask={async (page) => {
         const { pipelines: rows, cursor } = await api().pipelines(page)
         return { rows, cursor }

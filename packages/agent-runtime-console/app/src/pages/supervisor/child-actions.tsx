@@ -3,9 +3,8 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { useMayOperate } from '../../server/info.ts'
 import { api } from '../../server/session.ts'
-import { Confirmed, useAct } from '../../ui/act.tsx'
-import { FormDialog } from '../../ui/dialog.tsx'
 import { JsonField, parsed } from '../../ui/json-field.tsx'
+import { Confirmed, FormDialog, useQuestion } from '../../ui/question.tsx'
 
 type Child = SupervisorRecord['children'][number]
 
@@ -77,12 +76,11 @@ export function StartChild({
   readonly record: SupervisorRecord
   readonly name: string
 }) {
-  const [isOpen, setOpen] = useState(false)
+  const question = useQuestion()
   const [id, setId] = useState('')
   const [type, setType] = useState(children[0]?.type ?? '')
   const [restart, setRestart] = useState<Child['restart']>('transient')
   const [text, setText] = useState('')
-  const { isBusy, act } = useAct()
   const input = parsed(text)
   const start = async (): Promise<ReactNode> => {
     await api().supervisors.start(supervisor, id, type, input.value ?? null, { restart })
@@ -90,18 +88,16 @@ export function StartChild({
   }
   return (
     <>
-      <button type="button" onClick={() => setOpen(true)}>
+      <button type="button" onClick={question.open}>
         Start a child…<span className="hidden"> of {name}</span>
       </button>
-      {isOpen ? (
+      {question.isOpen ? (
         <FormDialog
+          question={question}
           title={`Start one more child of ${name}`}
           submit="Start"
-          isDisabled={isBusy || !input.isGood}
-          onClose={() => setOpen(false)}
-          onSubmit={() => {
-            if (input.isGood) void act(start).then((isDone) => isDone && setOpen(false))
-          }}
+          isDisabled={!input.isGood}
+          action={start}
         >
           <label className="field">
             <span>Its name among the children</span>

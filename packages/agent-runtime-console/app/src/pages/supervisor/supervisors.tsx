@@ -9,6 +9,7 @@ export function SupervisorsPage() {
     <PagedList
       title="Supervisors"
       path="/supervisors"
+      call="supervisors.list()"
       ask={async (page) => {
         const { supervisors: rows, cursor } = await api().supervisors.list(page)
         return { rows, cursor }

@@ -4,9 +4,9 @@ import { type ReactNode, useState } from 'react'
 import { ask } from '../../server/ask.ts'
 import { useInfo, useMayOperate } from '../../server/info.ts'
 import { api } from '../../server/session.ts'
-import { Confirmed, useAct } from '../../ui/act.tsx'
-import { FormDialog } from '../../ui/dialog.tsx'
+import { useAct } from '../../ui/act.tsx'
 import { JsonField, parsed } from '../../ui/json-field.tsx'
+import { Confirmed, FormDialog, useQuestion } from '../../ui/question.tsx'
 import { isPipeline } from './is-pipeline.ts'
 
 /** What can be done with a task in its state. */
@@ -120,10 +120,9 @@ function Verify({ taskId }: { readonly taskId: string }) {
 
 function SignalButton({ details: { task } }: { readonly details: TaskDetails }) {
   const awaited = task.state === 'waiting' ? task.waits.filter(({ kind }) => kind === 'signal') : []
-  const [isOpen, setOpen] = useState(false)
+  const question = useQuestion()
   const [name, setName] = useState(awaited[0]?.name ?? awaited[0]?.key ?? '')
   const [text, setText] = useState('')
-  const { isBusy, act } = useAct()
   const value = parsed(text)
   const send = async () => {
     const { awaited: isAwaited } = await api().signal(task, name, value.value)
@@ -131,18 +130,16 @@ function SignalButton({ details: { task } }: { readonly details: TaskDetails }) 
   }
   return (
     <>
-      <button type="button" onClick={() => setOpen(true)}>
+      <button type="button" onClick={question.open}>
         Signal
       </button>
-      {isOpen ? (
+      {question.isOpen ? (
         <FormDialog
+          question={question}
           title="Send a signal"
           submit="Send"
-          isDisabled={isBusy || !value.isGood}
-          onClose={() => setOpen(false)}
-          onSubmit={() => {
-            if (value.isGood) void act(send).then((isDone) => isDone && setOpen(false))
-          }}
+          isDisabled={!value.isGood}
+          action={send}
         >
           <label className="field">
             <span>Name</span>
@@ -167,10 +164,9 @@ function ForkButton({
   readonly details: TaskDetails
   readonly onFork: (taskId: string) => Promise<ReactNode>
 }) {
-  const [isOpen, setOpen] = useState(false)
+  const question = useQuestion()
   const [key, setKey] = useState(steps.at(-1)?.key ?? '')
   const [edit, setEdit] = useState<string>()
-  const { isBusy, act } = useAct()
   const recorded = JSON.stringify(steps.find((it) => it.key === key)?.result, undefined, 2) ?? ''
   const value = parsed(edit ?? '')
   const fork = async () => {
@@ -183,18 +179,16 @@ function ForkButton({
   }
   return (
     <>
-      <button type="button" onClick={() => setOpen(true)}>
+      <button type="button" onClick={question.open}>
         Fork
       </button>
-      {isOpen ? (
+      {question.isOpen ? (
         <FormDialog
+          question={question}
           title="Submit again from a step"
           submit="Fork"
-          isDisabled={isBusy || !value.isGood}
-          onClose={() => setOpen(false)}
-          onSubmit={() => {
-            if (value.isGood) void act(fork).then((isDone) => isDone && setOpen(false))
-          }}
+          isDisabled={!value.isGood}
+          action={fork}
         >
           <label className="field">
             <span>From the step</span>

@@ -19,12 +19,11 @@ export function Compare({ base, own }: { readonly base: string; readonly own: Ta
   })
   const scores = useQuery({
     queryKey: ['scores', type],
-    queryFn: () => api().evaluations.history(type, { limit: 1_000 }),
+    queryFn: () => scoresOf(type, [base, taskId]),
   })
-  const scoreOf = (id: string) => {
-    const found = scores.data?.find((judged) => judged['taskId'] === id)
-    return typeof found?.['composite'] === 'number' ? amount(found['composite']) : undefined
-  }
+  const scoreOf = (id: string) =>
+    scores.data?.get(id) ??
+    (scores.error === null ? (scores.isPending ? '…' : 'not judged') : 'could not be read')
   return (
     <Asked query={query} what="the task that it began with">
       {(other) => (
@@ -41,7 +40,7 @@ export function Compare({ base, own }: { readonly base: string; readonly own: Ta
             rows={rowsOf(other.task, own.task, [scoreOf(base), scoreOf(taskId)])}
             keyOf={([name]) => name}
             columns={[
-              { name: '', show: ([name]) => name },
+              { name: 'Compared', show: ([name]) => name },
               { name: 'Before', show: ([, before]) => before },
               { name: 'This task', show: ([, , now]) => now },
             ]}
@@ -57,6 +56,27 @@ export function Compare({ base, own }: { readonly base: string; readonly own: Ta
       )}
     </Asked>
   )
+}
+
+/** An agent is mostly called like its task type. Others are looked at where that one has judged neither task. */
+const MOST_AGENTS = 20
+
+/** The newest score of each of the tasks that was judged. */
+async function scoresOf(type: string, tasks: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  const look = async (agent: string) => {
+    for (const judged of await api().evaluations.history(agent, { limit: 1_000 })) {
+      const of = String(judged['taskId'])
+      const score = judged['composite']
+      if (typeof score !== 'number' || !tasks.includes(of) || found.has(of)) continue
+      found.set(of, agent === type ? amount(score) : `${amount(score)}, as ${agent}`)
+    }
+  }
+  await look(type)
+  if (found.size === tasks.length) return found
+  for (const { agentId } of await api().evaluations.agents({ limit: MOST_AGENTS }))
+    if (agentId !== type) await look(agentId)
+  return found
 }
 
 /** What the two do differently first, in a sentence. */
@@ -78,20 +98,14 @@ function firstDifference(base: TaskDetails, own: TaskDetails): string {
 
 type Row = readonly [name: string, before: ReactNode, now: ReactNode]
 
-function rowsOf(
-  base: TaskStatus,
-  own: TaskStatus,
-  scores: readonly [string | undefined, string | undefined],
-): readonly Row[] {
-  const used = new Set([...Object.keys(base.used ?? {}), ...Object.keys(own.used ?? {})])
+function rowsOf(base: TaskStatus, own: TaskStatus, scores: readonly [string, string]): readonly Row[] {
+  const used = new Set(['cost', ...Object.keys(base.used ?? {}), ...Object.keys(own.used ?? {})])
   return [
     ['State', <State key="base" state={base.state} />, <State key="own" state={own.state} />],
     ['Took', took(base), took(own)],
     ['Steps', base.steps, own.steps],
-    ...[...used].map((field): Row => [`Used ${field}`, usedOf(base, field), usedOf(own, field)]),
-    ...(scores.every((score) => score === undefined)
-      ? []
-      : [['Score', scores[0] ?? '–', scores[1] ?? '–'] as const]),
+    ...[...used].map((field): Row => [inWords(field), usedOf(base, field), usedOf(own, field)]),
+    ['Score', ...scores],
   ]
 }
 
@@ -103,7 +117,11 @@ function took(task: TaskStatus): string {
 
 function usedOf({ used }: TaskStatus, field: string): string {
   const value = (used as Readonly<Record<string, number | undefined>> | undefined)?.[field]
-  return value === undefined ? '–' : amount(value)
+  return value === undefined ? 'nothing charged' : amount(value)
+}
+
+function inWords(field: string): string {
+  return field.charAt(0).toUpperCase() + field.slice(1)
 }
 
 function Pair({ pair: { key, base, own, isSame: same } }: { readonly pair: StepPair }) {

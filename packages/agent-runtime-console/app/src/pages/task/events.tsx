@@ -1,6 +1,6 @@
 import type { RuntimeEvent } from '@ku0/agent-runtime-client'
 import { useState } from 'react'
-import { Copy } from '../../ui/copy.tsx'
+import { CopyJson } from '../../ui/copy.tsx'
 import { Json } from '../../ui/json.tsx'
 import { Moment } from '../../ui/now.tsx'
 
@@ -26,7 +26,7 @@ export function EventList({
             <span>Only events with</span>
             <input value={part} placeholder="step.failed" onChange={({ target }) => setPart(target.value)} />
           </label>
-          <Copy text={() => JSON.stringify(wanted, undefined, 2)} label="Copy as JSON" />
+          <CopyJson value={wanted} />
         </div>
       )}
       {wanted.length > shown.length ? (

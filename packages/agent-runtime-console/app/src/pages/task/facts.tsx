@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 import { api } from '../../server/session.ts'
 import { amount, duration, shortId, some } from '../../ui/format.ts'
 import { When } from '../../ui/now.tsx'
+import { rowHash } from '../../ui/table.tsx'
 
 /** Why it stands as it does, and what was given with it. */
 export function Facts({
@@ -30,7 +31,7 @@ export function Facts({
       ? [
           [
             'Held by',
-            <Link key="worker" to="/workers" title={task.lease.workerId}>
+            <Link key="worker" to="/workers" hash={rowHash(task.lease.workerId)} title={task.lease.workerId}>
               {shortId(task.lease.workerId)}
             </Link>,
           ] as const,
@@ -59,7 +60,7 @@ export function Facts({
       : [
           [
             'Schedule',
-            <Link key="schedule" to="/schedules">
+            <Link key="schedule" to="/schedules" hash={rowHash(task.schedule)}>
               {task.schedule}
             </Link>,
           ] as const,

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { duration, shortId } from '../../ui/format.ts'
 import { Json } from '../../ui/json.tsx'
 import { Moment, useNow, When } from '../../ui/now.tsx'
+import { rowHash } from '../../ui/table.tsx'
 
 /** Every lease of a task, the newest first: who held it, until when, and how it ended. */
 export function Leases({ leases }: { readonly leases: readonly ExecutionLease[] }) {
@@ -48,7 +49,7 @@ function OneLease({ lease }: { readonly lease: ExecutionLease }) {
         <div>
           <dt>Held by</dt>
           <dd>
-            <Link to="/workers" title={workerId}>
+            <Link to="/workers" hash={rowHash(workerId)} title={workerId}>
               <code>{shortId(workerId)}</code>
             </Link>
           </dd>

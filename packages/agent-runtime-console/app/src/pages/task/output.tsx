@@ -29,7 +29,10 @@ export function Output({ taskId }: { readonly taskId: string }) {
         <span className="faint">{isOver ? 'The task has ended' : 'Follows live'}</span>
       </div>
       {text === '' ? (
-        <p className="faint">{isOver ? 'It has emitted nothing.' : 'It has emitted nothing yet.'}</p>
+        <p className="faint">
+          {isOver ? 'It has emitted nothing.' : 'It has emitted nothing yet.'} A handler emits with{' '}
+          <code>ctx.emit</code>.
+        </p>
       ) : (
         <pre ref={box} className="output" tabIndex={0} aria-label="Output">
           {text}

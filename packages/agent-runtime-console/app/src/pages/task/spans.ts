@@ -15,6 +15,16 @@ export interface Span {
   /** The events that it was made from. */
   readonly seqs: readonly number[]
   readonly childId?: string | undefined
+  /** An attempt runs under a lease. */
+  readonly lease?: SpanLease | undefined
+}
+
+/** For how long a worker held the task. */
+export interface SpanLease {
+  readonly from: number
+  /** When it ended; of one that is live, when it would end without another heartbeat. */
+  readonly to: number
+  readonly words: string
 }
 
 type Open = { -readonly [Key in keyof Span]: Span[Key] }
@@ -26,6 +36,7 @@ export function spansOf(events: readonly RuntimeEvent[], leases: readonly Execut
   const children = new Map<string, Open>()
   let queue: Open | undefined
   let attempt: Open | undefined
+  const attempts = new Map<number, Open>()
   let lastAttempt = 0
   let passes = 0
 
@@ -65,6 +76,7 @@ export function spansOf(events: readonly RuntimeEvent[], leases: readonly Execut
           seqs: [seq],
           note: `on ${worker.slice(-14)}`,
         })
+        attempts.set(number(data['fencingToken']) ?? 0, attempt)
         break
       }
       case 'task.waiting':
@@ -168,7 +180,7 @@ export function spansOf(events: readonly RuntimeEvent[], leases: readonly Execut
       default:
     }
   }
-  markLost(spans, leases)
+  withLeases(attempts, leases)
   return spans.filter(isWorthALine).toSorted((a, b) => a.from - b.from || rank[a.kind] - rank[b.kind])
 }
 
@@ -187,11 +199,14 @@ function isWorthALine({ kind, from, to }: Open): boolean {
   return kind !== 'queue' || to === undefined || to - from >= 10
 }
 
-/** A lease that has expired ended its attempt before anybody could write it down. */
-function markLost(spans: Open[], leases: readonly ExecutionLease[]): void {
-  for (const { acquiredAt, endedAt, endReason } of leases) {
-    const attempt = spans.find(({ kind, from }) => kind === 'attempt' && Math.abs(from - acquiredAt) < 5)
-    if (attempt !== undefined && attempt.to === undefined && endedAt !== undefined)
+/** Each attempt with its lease. One that has expired ended its attempt before anybody could write it down. */
+function withLeases(attempts: ReadonlyMap<number, Open>, leases: readonly ExecutionLease[]): void {
+  for (const { fencingToken, status, acquiredAt, expiresAt, endedAt, endReason } of leases) {
+    const attempt = attempts.get(fencingToken)
+    if (attempt === undefined) continue
+    const how = endedAt === undefined ? 'live' : (endReason ?? status)
+    attempt.lease = { from: acquiredAt, to: endedAt ?? expiresAt, words: `lease ${fencingToken}, ${how}` }
+    if (attempt.to === undefined && endedAt !== undefined)
       Object.assign(attempt, { to: endedAt, note: endReason ?? '' })
   }
 }

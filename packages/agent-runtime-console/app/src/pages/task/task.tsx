@@ -6,7 +6,7 @@ import { useLive } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { useShownError } from '../../ui/asked.tsx'
 import { codeOf, curl } from '../../ui/commands.ts'
-import { Copy } from '../../ui/copy.tsx'
+import { Copy, CopyJson } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { shortId } from '../../ui/format.ts'
 import { useNow } from '../../ui/now.tsx'
@@ -114,7 +114,7 @@ function OneTask({
         <Copy text={taskId} label="Copy id" />
         <Copy text={curl(`/tasks/${encodeURIComponent(taskId)}`)} label="Copy as cURL" />
         <Copy text={() => codeOf(taskId)} label="Copy as code" />
-        <Copy text={() => JSON.stringify(details, undefined, 2)} label="Copy as JSON" />
+        <CopyJson value={details} />
       </p>
       {error === null ? null : <Problem error={error} what="the task" onRetry={onRetry} />}
       <Facts details={details} base={baseOf(events.items)} />

@@ -64,12 +64,23 @@ export function Waterfall({
                     className={`bar kind-${span.kind}${span.isBad ? ' bad' : ''}${span.to === undefined && isLive ? ' open' : ''}`}
                     style={{ left: `${from}%`, width: `max(3px, ${place(to) - from}%)` }}
                   />
+                  {span.lease === undefined ? null : (
+                    <span
+                      className="held-line"
+                      title={span.lease.words}
+                      style={{
+                        left: `${place(span.lease.from)}%`,
+                        width: `max(3px, ${place(Math.min(span.lease.to, last)) - place(span.lease.from)}%)`,
+                      }}
+                    />
+                  )}
                 </span>
                 <span className="span-took">
                   {took}
                   <span className="hidden">
                     {span.isBad ? ', failed' : ''}
                     {span.note === '' ? '' : `, ${span.note}`}
+                    {span.lease === undefined ? '' : `, ${span.lease.words}`}
                   </span>
                 </span>
               </button>
@@ -101,6 +112,9 @@ export function Waterfall({
             <span className={`span-kind kind-${kind}`} aria-hidden="true" /> {kind}
           </li>
         ))}
+        <li>
+          <span className="held-line" aria-hidden="true" /> lease
+        </li>
       </ul>
     </div>
   )

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { FormDialog } from '../../ui/dialog.tsx'
+import { FormDialog, useQuestion } from '../../ui/question.tsx'
 import type { TaskFilter } from './filter.ts'
 
 const SLOT = 'agent-runtime filters'
@@ -14,7 +14,7 @@ export function SavedFilters({
   readonly onChange: (filter: TaskFilter) => void
 }) {
   const [saved, setSaved] = useState(read)
-  const [isOpen, setOpen] = useState(false)
+  const question = useQuestion()
   const [name, setName] = useState('')
   const keep = (next: Saved) => {
     localStorage.setItem(SLOT, JSON.stringify(next))
@@ -38,7 +38,7 @@ export function SavedFilters({
         </label>
       )}
       {Object.keys(filter).length === 0 ? null : current === undefined ? (
-        <button type="button" className="quiet" onClick={() => setOpen(true)}>
+        <button type="button" className="quiet" onClick={question.open}>
           Save
         </button>
       ) : (
@@ -50,14 +50,14 @@ export function SavedFilters({
           Forget “{current}”
         </button>
       )}
-      {isOpen ? (
+      {question.isOpen ? (
         <FormDialog
+          question={question}
           title="Save this filter"
           submit="Save"
-          onClose={() => setOpen(false)}
-          onSubmit={() => {
+          action={async () => {
             keep({ ...saved, [name]: filter })
-            setOpen(false)
+            return `The filter is saved as ${name}`
           }}
         >
           <label className="field">

@@ -5,7 +5,7 @@ import { useLive, useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { useShownError } from '../../ui/asked.tsx'
 import { curl, listCode } from '../../ui/commands.ts'
-import { Copy } from '../../ui/copy.tsx'
+import { Copy, CopyJson } from '../../ui/copy.tsx'
 import { Empty } from '../../ui/empty.tsx'
 import { many } from '../../ui/format.ts'
 import { Page } from '../../ui/page.tsx'
@@ -85,6 +85,7 @@ export function TasksPage() {
             <>
               <Copy text={() => curl(listPathOf(filter))} label="Copy as cURL" />
               <Copy text={() => listCode(listFilterOf(filter))} label="Copy as code" />
+              <CopyJson value={tasks.data === undefined ? undefined : all} />
             </>
           ) : null}
         </>
