@@ -25,7 +25,7 @@ test('a server listens on loopback, and answers over a socket', async () => {
   expect([answer.status, await answer.json()]).toMatchObject([201, { accepted: true }])
 })
 
-test('an address that others reach needs tokens, and one for all addresses its names', async () => {
+test('X01 an address that others reach needs tokens, and one for all addresses its names', async () => {
   const tokens = [token('secret', ['admin'])]
   await expect(serve(runtime, { port: 0, host: '0.0.0.0', tokens })).rejects.toThrow(/hosts: the names/)
   await expect(serve(runtime, { port: 0, host: '::', hosts: ['x'] })).rejects.toThrow(/tokens: at least one/)
@@ -111,7 +111,7 @@ test('a body that does not come in time ends its connection, however long header
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /)
 })
 
-test('so many connections are open at once, and the next one is closed', async () => {
+test('X17 so many connections are open at once, and the next one is closed', async () => {
   const { port } = await served({ limits: { maxConnections: 1 } })
   const first = connect(port, '127.0.0.1')
   onTestFinished(() => void first.destroy())

@@ -173,7 +173,7 @@ describe('a worker that speaks in requests', () => {
     expect(lease).toMatchObject({ leaseId, abort: { acknowledgedAt: expect.any(Number) } })
   })
 
-  test("another token's worker, lease and task types are refused, and so are a strange lease and a reserved key", async () => {
+  test("X14 another token's worker, lease and task types are refused, and so are a strange lease and a reserved key", async () => {
     const { client, as } = await served()
     const post = as('one')
     const worker = await oneOf(post)
