@@ -109,11 +109,19 @@ function read(file: string): string {
 
 /** Whether a test that ran, or should have, is one that the reference means. A suite that several files run has tests in each. */
 export function means(
-  { path, title }: Pick<Reference, 'path' | 'title'>,
-  test: { file: string; name: string },
+  reference: Pick<Reference, 'path' | 'title'>,
+  test: { readonly file: string; readonly name: string },
 ): boolean {
-  if (path.endsWith('.test.ts') && path !== test.file) return false
+  return meaning(reference)(test)
+}
+
+/** The same for many tests. */
+export function meaning({
+  path,
+  title,
+}: Pick<Reference, 'path' | 'title'>): (test: { readonly file: string; readonly name: string }) => boolean {
   const parts = title.split(/\$\{[^}]*\}|\$[\w.]+|%[a-z]/)
   const pattern = parts.map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join('.*')
-  return new RegExp(pattern, 's').test(test.name)
+  const wanted = new RegExp(pattern, 's')
+  return ({ file, name }) => (!path.endsWith('.test.ts') || path === file) && wanted.test(name)
 }

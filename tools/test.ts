@@ -70,7 +70,10 @@ if (!flags.watch) {
   const cpu = cpuOf(modules)
   const report = process.env['TEST_REPORT']
   if (report !== undefined)
-    writeFileSync(report, `${JSON.stringify({ ...counts, skippedTests, failedTests, cpu })}\n`)
+    writeFileSync(
+      report,
+      `${JSON.stringify({ ...counts, skippedTests, failedTests, cpu, ranTests: ranOf(modules) })}\n`,
+    )
   console.log(showCpu(cpu))
   console.log(showSkipped(skippedTests))
   if (failedTests.length > 0) console.log(`failed: ${failedTests.length}\n${showFailed(failedTests)}`)
@@ -134,4 +137,13 @@ function skippedOf(modules: TestModule[]): SkippedTest[] {
       .filter((test) => !['passed', 'failed'].includes(test.result().state) && asked.test(test.fullName))
       .map((test) => ({ file: relative(workspace, module.moduleId), name: test.fullName })),
   )
+}
+
+/** The names of the tests that passed or failed, by file. */
+function ranOf(modules: TestModule[]): Readonly<Record<string, readonly string[]>> {
+  const ran = (module: TestModule) =>
+    [...module.children.allTests()]
+      .filter((test) => ['passed', 'failed'].includes(test.result().state))
+      .map((test) => test.fullName)
+  return Object.fromEntries(modules.map((module) => [relative(workspace, module.moduleId), ran(module)]))
 }

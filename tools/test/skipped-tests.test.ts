@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { conditionOf } from '../conditional-tests.ts'
-import { unheldRules } from '../skipped-tests.ts'
+import { unheldRules, untriedRules } from '../skipped-tests.ts'
 
 describe('a rule whose test was skipped', () => {
   const rule = { page: 'docs/semantics.md', rule: 'C7' }
@@ -19,6 +19,36 @@ describe('a rule whose test was skipped', () => {
         ? ['docs/semantics.md C7 rests on a test that was skipped: a.test.ts > a store > T1 full: an fsync']
         : [],
     )
+  })
+})
+
+describe('a rule of which no test ran', () => {
+  const rule = { page: 'docs/semantics.md', rule: 'C7' }
+  const ran = { 'a.test.ts': ['a store > an fsync, full'], 'b.test.ts': ['C1 a table > 2'] }
+  const complaint = (titles: string) => [`docs/semantics.md C7 has no test that ran: ${titles}`]
+
+  test.each([
+    ['its file does not run', 'c.test.ts', 'an fsync'],
+    ['its file runs without it', 'a.test.ts', 'an fsync, normal'],
+    ['no file runs that part of a suite', 'src/suite.ts', 'a rename'],
+  ])('is reported where %s', (_, path, title) => {
+    expect(untriedRules(ran, [{ ...rule, path, title }])).toEqual(complaint(`"${title}"`))
+  })
+
+  test.each([
+    ['by its title', 'a.test.ts', 'an fsync'],
+    ['by a title with a value in it', 'a.test.ts', 'an fsync, ${durability}'],
+    ['in a suite that another file runs', 'src/suite.ts', 'C1 a table'],
+  ])('has one %s', (_, path, title) => {
+    expect(untriedRules(ran, [{ ...rule, path, title }])).toEqual([])
+  })
+
+  test('has one of several, and a scenario of the gym is none', () => {
+    const scenario = { ...rule, path: 'benchmarks/kills.json', title: 'kills' }
+    const left = { ...rule, path: 'c.test.ts', title: 'at night' }
+    expect(untriedRules(ran, [left, scenario])).toEqual(complaint('"at night"'))
+    expect(untriedRules(ran, [left, { ...rule, path: 'a.test.ts', title: 'an fsync' }])).toEqual([])
+    expect(untriedRules(ran, [scenario])).toEqual([])
   })
 })
 

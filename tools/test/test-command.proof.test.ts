@@ -33,7 +33,10 @@ test('a skipped test is counted and named, on the terminal and in the report', (
     })),
     failedTests: [],
     cpu: [{ file: expect.stringMatching(/some\.test\.ts$/), seconds: expect.any(Number) }],
+    ranTests: expect.any(Object),
   })
+  const { ranTests } = report as { readonly ranTests: Readonly<Record<string, readonly string[]>> }
+  expect(Object.entries(ranTests)).toEqual([[expect.stringMatching(/some\.test\.ts$/), ['a store > opens']]])
   expect(said).toMatch(/\nskipped: 4\n {2}\S*some\.test\.ts > a store > syncs\n/)
   expect(said).toMatch(/some\.test\.ts > later\n$/)
 })
