@@ -1,5 +1,5 @@
 import { existsSync, globSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ConfigError, errorCodes } from '../../packages/agent-runtime-core/src/index.ts'
 import { ExecutionConfig, parseExecutionConfig } from '../../packages/agent-runtime-core/src/schemas.ts'
@@ -29,6 +29,28 @@ describe('docs/coming-from', () => {
     expect(text).toContain('](../console.md)')
     expect(text).toContain("onReject: 'throw'")
     expect(text).not.toMatch(/\btoday\b|\byet\b|no page to look at|stay with|on one machine\. For/i)
+  })
+})
+
+describe('docs/ARCHITECTURE.md', () => {
+  const page = read('docs/ARCHITECTURE.md')
+
+  test.each(['agent-runtime-core', 'agent-runtime', 'agent-runtime-persistence'])(
+    'draws each folder of %s',
+    (name) => {
+      const trees = (page.match(/^```text\n[^]*?^```/gm) ?? []).join('\n')
+      const folders = globSync(`packages/${name}/src/*/`, { cwd: root }).map((folder) => basename(folder))
+      expect(folders.length).toBeGreaterThan(8)
+      const drawn = (folder: string) => new RegExp(`(?:^|\\s)${folder}/\\s`, 'm').test(trees)
+      expect(folders.filter((folder) => !drawn(folder))).toEqual([])
+    },
+  )
+
+  test('names files that are there', () => {
+    const files = globSync('packages/*/{src,test}/**/*.ts', { cwd: root })
+    const named = [...page.matchAll(/`([\w/.-]+\.ts)`/g)].map(([, file = '']) => file)
+    expect(named.length).toBeGreaterThan(30)
+    expect(named.filter((file) => !files.some((path) => `/${path}`.endsWith(`/${file}`)))).toEqual([])
   })
 })
 

@@ -166,6 +166,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       case 'lastSample':
         return past.lastSample(query.stepMs)
     }
+    return unknown(query)
   }
 
   function chunksOf(
@@ -187,6 +188,11 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     const data = it.blob === null ? it.data : tables.withBlob(it.data, it.blob, load.blob(it.blob) ?? '')
     return { taskId: nameOf(row), seq: it.seq, type: it.type, at: it.at, data, hash: it.hash.toString('hex') }
   }
+}
+
+/** Every read has its case: one without does not compile. */
+function unknown(query: never): never {
+  throw new Error(`there is no read ${(query as Read).kind}`)
 }
 
 /** What a page takes of some stretches of a log, each as the sequence before it and how many follow: the log has no gaps. */

@@ -36,3 +36,10 @@ describe('the options that a store is opened with', () => {
     }
   })
 })
+
+test('a question that no store knows fails, and the store goes on', async () => {
+  const store = await openStore('sqlite::memory:', { checked: false, thread: false })
+  onTestFinished(() => store.close())
+  await expect(store.read({ kind: 'nothing' } as never)).rejects.toThrow('there is no read nothing')
+  expect(await store.read({ kind: 'accessTokens' })).toEqual([])
+})
