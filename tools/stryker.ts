@@ -13,11 +13,19 @@
 //
 // What came of it is printed as a page for docs/evidence/, all else goes where errors go.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { areaOf, areas } from './stryker/areas.ts'
-import { evidenceOf, kept, type KeptScore, type Report, scoresOf, shortfalls } from './stryker/scores.ts'
+import {
+  evidenceOf,
+  kept,
+  type KeptScore,
+  type Report,
+  scoresOf,
+  shortfalls,
+  unmeasuredOf,
+} from './stryker/scores.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 const given = process.argv.slice(2).filter((arg) => arg !== '--')
@@ -68,7 +76,14 @@ try {
   const run = scores.map((score): KeptScore => ({ ...score, direct, commit, date, machine }))
   const all = kept(keep === undefined ? [] : keptIn(keep), run)
   if (keep !== undefined) writeFileSync(keep, `${JSON.stringify(all, undefined, 2)}\n`)
-  console.log(evidenceOf(all))
+  const sources = globSync([...area.files], {
+    cwd: join(workspace, area.sources),
+    exclude: [...area.excluded],
+  })
+  const texts = sources.map(
+    (file) => [file, readFileSync(join(workspace, area.sources, file), 'utf8')] as const,
+  )
+  console.log(evidenceOf(all, undefined, unmeasuredOf(new Map(texts), all)))
   const lacks = area.hasBar ? shortfalls(scores) : []
   for (const line of lacks) console.error(line)
   process.exitCode = lacks.length === 0 ? 0 : 1

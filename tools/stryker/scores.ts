@@ -103,8 +103,12 @@ export function kept(before: readonly KeptScore[], run: readonly KeptScore[]): r
     .toSorted((a, b) => (a.file < b.file ? -1 : 1))
 }
 
-/** The results as a page. */
-export function evidenceOf(scores: readonly KeptScore[], same: SameComparisons = sameComparisons): string {
+/** The results as a page. `unmeasured`: files of the area that no run has changed yet. */
+export function evidenceOf(
+  scores: readonly KeptScore[],
+  same: SameComparisons = sameComparisons,
+  unmeasured: readonly string[] = [],
+): string {
   const noticed = scores.reduce((sum, file) => sum + file.noticed, 0)
   const all = scores.reduce((sum, file) => sum + file.noticed + file.unnoticed.length, 0)
   const machines = [...new Set(scores.map(({ machine }) => machine))].join('; ')
@@ -112,13 +116,14 @@ export function evidenceOf(scores: readonly KeptScore[], same: SameComparisons =
   return [
     '# Evidence: changed sources',
     '',
-    'The last long runs of `pnpm stryker`, of the files below; what it does: [planted faults](../reliability.md#34-planted-faults).',
+    'The last long runs of `pnpm stryker`, of the files below; what it does: [planted faults](../reliability.md#34-planted-faults). Each figure is of the file at its commit.',
     '',
     '|          |     |',
     '| -------- | --- |',
     `| changes  | ${all} |`,
     `| noticed  | ${noticed}: ${percentOf(scores).toFixed(1)} % |`,
     `| machine  | ${machines} |`,
+    `| files with functions that no run has changed | ${unmeasured.length} |`,
     '',
     '| file | changes | noticed | by | commit | date |',
     '| ---- | ------- | ------- | -- | ------ | ---- |',
@@ -143,10 +148,12 @@ export function evidenceOf(scores: readonly KeptScore[], same: SameComparisons =
     '',
     ...scores.flatMap(({ file, unnoticed }) => unnoticed.map((it) => `- ${file}:${it}`)),
     '',
+    ...(unmeasured.length === 0 ? [] : ['## Not measured', '', ...unmeasured.map((it) => `- ${it}`), '']),
   ].join('\n')
 }
 
-function percentOf(scores: readonly FileScore[]): number {
+/** How many of a hundred changes were noticed. */
+export function percentOf(scores: readonly FileScore[]): number {
   const noticed = scores.reduce((sum, file) => sum + file.noticed, 0)
   const all = scores.reduce((sum, file) => sum + file.noticed + file.unnoticed.length, 0)
   return all === 0 ? 100 : (100 * noticed) / all
@@ -155,4 +162,16 @@ function percentOf(scores: readonly FileScore[]): number {
 function shortened(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').replaceAll('`', "'").replaceAll('|', '\\|')
   return `\`${line.length > 60 ? `${line.slice(0, 59)}…` : line}\``
+}
+
+/** The files that have functions, by their texts, and no score. */
+export function unmeasuredOf(
+  texts: ReadonlyMap<string, string>,
+  scores: readonly FileScore[],
+): readonly string[] {
+  const measured = new Set(scores.map(({ file }) => file))
+  return [...texts]
+    .filter(([file, text]) => !measured.has(file) && /\bfunction\b|\) \{$|= \(.*\) => /m.test(text))
+    .map(([file]) => file)
+    .toSorted()
 }

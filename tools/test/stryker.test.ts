@@ -1,7 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { evidenceOf, kept, scoresOf, shortfalls, type KeptScore } from '../stryker/scores.ts'
+import {
+  evidenceOf,
+  kept,
+  percentOf,
+  scoresOf,
+  shortfalls,
+  unmeasuredOf,
+  type KeptScore,
+} from '../stryker/scores.ts'
 
 const mutant = (status: string, line = 1, mutatorName = 'BooleanLiteral') => ({
   mutatorName,
@@ -99,6 +107,23 @@ test('the results of the last long runs fall short of nothing, and are of files 
   ) as readonly KeptScore[]
   expect(last.length).toBeGreaterThan(90)
   expect(shortfalls(last)).toEqual([])
+  expect(percentOf(last)).toBeGreaterThanOrEqual(96)
   const sources = path.join(root, 'packages/agent-runtime-core/src')
   expect(last.map(({ file }) => file).filter((file) => !existsSync(path.join(sources, file)))).toEqual([])
+})
+
+test('a file with functions and without a score is not measured, and the page says so', () => {
+  const texts = new Map([
+    ['a.ts', 'export function a() {}'],
+    ['b.ts', 'export const b = (c: number) => c'],
+    ['port.ts', 'export interface Port { a: (b: number) => void }\nexport const max = 1'],
+    ['c.ts', 'function c() {}'],
+  ])
+  const scores = scoresOf({ files: reported('a.ts', 'Killed') }, folder)
+  const unmeasured = unmeasuredOf(texts, scores)
+  expect(unmeasured).toEqual(['b.ts', 'c.ts'])
+  const page = evidenceOf(of('abc', scores), undefined, unmeasured)
+  expect(page).toContain('| files with functions that no run has changed | 2 |')
+  expect(page).toMatch(/## Not measured\n\n- b\.ts\n- c\.ts\n$/)
+  expect(evidenceOf(of('abc', scores))).not.toContain('## Not measured')
 })
