@@ -50,6 +50,13 @@ test('a client loads neither handlers nor what runs them', () => {
   )
   expect(modules).toContain('agent-runtime/src/client/client.ts')
   expect(modules.filter(runsHandlers)).toEqual([])
+  // A graph is a task type, and the door exports how one is defined.
+  const ofHandlers = modules.filter((module) => /agent-runtime\/src\/(durable|execution)\//.test(module))
+  expect(ofHandlers.map((module) => module.replace('agent-runtime/src/', '')).toSorted()).toEqual([
+    'durable/step/retry.ts',
+    'durable/wait/room.ts',
+    'execution/collected.ts',
+  ])
 })
 
 test('the thread of a store loads its engine and no schemas: its calls were checked before', () => {
