@@ -77,21 +77,41 @@ describe.each([
 })
 
 describe('the command gym:stream-bars', () => {
-  it('says what it measured of a stream, and which bars were met', async () => {
+  const run = async (...more: readonly string[]) => {
     let out = ''
     const console = {
       out: { write: (text: string) => (out += text) },
       err: { write: (text: string) => text },
     }
-    const args = ['--events', '500', '--rounds', '1']
+    const args = ['--events', '500', '--rounds', '1', ...more]
     const code = await streamCommand(args, console, new AbortController().signal)
-    expect(out.trim().split('\n')).toEqual([
-      expect.stringMatching(/^\d+ events a second, at least 5000: /),
-      expect.stringMatching(/^\d+ MB with a fifth of the events, \d+ MB with all, /),
-      expect.stringMatching(/^a stage that held its slot had the first event after \d+\.\d ms, at most 20: /),
-      expect.stringMatching(/^a stage that waited without a slot had the first event after \d/),
-    ])
     expect(code).toBe(out.includes('not met') ? exitCode.failed : exitCode.ok)
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith(`gym-streams-${process.pid}-`))).toEqual([])
+    return out.trim().split('\n')
+  }
+  const figures = [
+    /\d+ events a second, at least 5000/,
+    /\d+ MB with a fifth of the events, \d+ MB with all, at most 1.25 times as much/,
+    /a stage that held its slot had the first event after \d+\.\d ms, at most 20/,
+    /a stage that waited without a slot had the first event after \d+\.\d ms, at most 20/,
+  ]
+
+  it('says what it measured of a stream, and which bars were met', async () => {
+    const expected = figures.map(({ source }): unknown =>
+      expect.stringMatching(new RegExp(`^${source}: (not )?met$`)),
+    )
+    expect(await run()).toEqual(expected)
+  })
+
+  it('prints a page of evidence that says how it was made', async () => {
+    const page = await run('--evidence')
+    expect(page[0]).toBe('# Evidence: pipelines')
+    expect(page).toContain(
+      '| command | `pnpm --filter @ku0/agent-gym gym:stream-bars --events 500 --rounds 1 --evidence` |',
+    )
+    const expected = figures.map(({ source }): unknown =>
+      expect.stringMatching(new RegExp(`^\\| ${source} \\| (not )?met \\|$`)),
+    )
+    expect(page.slice(-figures.length)).toEqual(expected)
   })
 })

@@ -189,6 +189,7 @@ export interface AgreementRecord {
   readonly lane?: Lane
   readonly timeoutMs?: number
   readonly deadlineMs?: number
+  readonly latencyMs?: number
   readonly oversight?: OversightMode
   readonly outOfCredits?: OutOfCredits
 }

@@ -78,6 +78,7 @@ export {
   RuntimeError,
   type StartEstimate,
   TaskCanceled,
+  type LatencyPromise,
   type MissingCredits,
   type WaitCount,
   type WaitHistogram,

@@ -14,6 +14,7 @@ import type { Lane } from '../task/lane.ts'
 import type { ExecutionLease } from '../lease/schema.ts'
 import type { ClientTier } from '../share/client.ts'
 import type { TaskState } from '../task/states.ts'
+import type { LatencyPromise } from '../submit/promise.ts'
 import type { AdmissionVerdict } from '../submit/verdict.ts'
 
 /**
@@ -33,8 +34,13 @@ export interface Explanation {
   readonly ahead?: number
   /** Queued and due: where it stands. */
   readonly place?: QueuePlace
-  /** Under an agreement: its name, and the client that it is with, with its tier now. Source: `docs/credits.md`. */
-  readonly agreement?: { readonly name: string; readonly client: string; readonly tier: ClientTier }
+  /** Under an agreement: its name, and the client that it is with, with its tier now, and the promise of a time. Source: `docs/credits.md`. */
+  readonly agreement?: {
+    readonly name: string
+    readonly client: string
+    readonly tier: ClientTier
+    readonly promise?: LatencyPromise
+  }
   /** Queued: when it is likely to start. */
   readonly start?: StartEstimate
   /** Queued, for a quota: that quota as it stands. */

@@ -6,6 +6,7 @@ import {
   type Lane,
   marketStageAfter,
   marketStageIn,
+  promiseIn,
   type OpenChildren,
   type OpenWait,
   type Placement,
@@ -71,10 +72,22 @@ export function prepareExplain(
     "SELECT at, data FROM event WHERE task = ? AND type = 'step.completed' ORDER BY seq DESC",
   )
 
-  function agreementOf({ labels, client = '' }: TaskRecord): Pick<Explanation, 'agreement'> {
+  function agreementOf(record: TaskRecord): Pick<Explanation, 'agreement'> {
+    const { labels, client = '', submittedAt } = record
     const name = labels?.['agreement']
     if (name === undefined) return {}
-    return { agreement: { name, client, tier: load.client(client)?.tier ?? 'marketplace' } }
+    // What was refused was promised nothing.
+    const promised = record.state === 'rejected' ? {} : labels
+    const endsAt = 'finishedAt' in record ? record.finishedAt : context.now().at
+    const promise = promiseIn(promised ?? {}, submittedAt, endsAt)
+    return {
+      agreement: {
+        name,
+        client,
+        tier: load.client(client)?.tier ?? 'marketplace',
+        ...(promise === undefined ? {} : { promise }),
+      },
+    }
   }
 
   return function explain(row: TaskRow, record: TaskRecord): Explanation {

@@ -30,6 +30,7 @@ export const listAgreements = endpoint({
               lane: z.enum(lanes).optional(),
               timeoutMs: z.number().optional(),
               deadlineMs: z.number().optional(),
+              latencyMs: z.number().optional(),
               oversight: z.enum(oversightModes).optional(),
               outOfCredits: z.enum(outOfCreditsChoices).optional(),
             })

@@ -15,6 +15,11 @@ export interface AgreementTerms {
   readonly timeoutMs?: number | undefined
   /** The longest time from the first start to the end, whatever the task does: the `wallMs` of its budget. */
   readonly deadlineMs?: number | undefined
+  /**
+   * The time from its submission to its end that the client was promised: `explain` says whether a task has kept it. Nothing ends a task that is
+   * late.
+   */
+  readonly latencyMs?: number | undefined
   /** How much a person looks at its tasks at the least, and at those below them. */
   readonly oversight?: OversightMode | undefined
   /** The treatment of a task that the client has too few credits for. */

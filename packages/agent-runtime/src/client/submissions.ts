@@ -9,6 +9,7 @@ import {
   isList,
   isName,
   isRecord,
+  LATENCY_LABEL,
   nameRule,
   problemsIn,
   type Receipt,
@@ -292,12 +293,16 @@ function typeOf(task: unknown): unknown {
 
 /** What a submission takes from its agreement, besides its lane and its limits of time. */
 function agreedOf(
-  { name, client, oversight, outOfCredits }: Agreement,
+  { name, client, latencyMs, oversight, outOfCredits }: Agreement,
   options: ResolvedOptions | undefined,
 ): Partial<Submission> {
   return {
     client,
-    labels: { ...options?.labels, agreement: name },
+    labels: {
+      ...options?.labels,
+      agreement: name,
+      ...(latencyMs === undefined ? {} : { [LATENCY_LABEL]: String(latencyMs) }),
+    },
     ...(oversight === undefined ? {} : { oversight }),
     ...(outOfCredits === undefined ? {} : { outOfCredits }),
   }

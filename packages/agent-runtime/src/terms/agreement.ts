@@ -54,6 +54,7 @@ const rules: Rules<AgreementTerms> = {
   lane: isOneOf(lanes),
   timeoutMs: limitRule,
   deadlineMs: limitRule,
+  latencyMs: limitRule,
   oversight: isOneOf(oversightModes),
   outOfCredits: isOneOf(outOfCreditsChoices),
 }

@@ -42,6 +42,31 @@ describe('an agreement', () => {
     })
   })
 
+  test('12.5 promises a time from the submission to the end, and says how late a task is', async () => {
+    const slow = defineTask({ type: 'slow', input: z.number() }, (ctx, ms) => ctx.sleep('work', ms))
+    const fast = defineAgreement({ name: 'fast', client: 'acme', latencyMs: 10_000 })
+    const { runtime, elapse } = await virtualRuntime({ tasks: [slow], agreements: [fast] })
+    const [kept, late, plain] = [
+      await runtime.submit(slow, 4_000, { agreement: 'fast' }),
+      await runtime.submit(slow, 12_500, { agreement: fast }),
+      await runtime.submit(slow, 12_500, { client: 'acme' }),
+    ]
+    const promised = async (task: typeof kept) => (await runtime.explain(task))?.agreement?.promise
+    const { submittedAt = 0 } = (await runtime.status(late)) ?? {}
+    const promise = { latencyMs: 10_000, until: submittedAt + 10_000 }
+    await elapse(5_000)
+    expect(await promised(late)).toEqual({ ...promise, lateMs: 0 })
+    await elapse(6_000)
+    expect(await promised(late)).toEqual({ ...promise, lateMs: 1_000 })
+    await elapse(60_000)
+    expect(await promised(late)).toEqual({ ...promise, lateMs: 2_500 })
+    expect(await promised(kept)).toMatchObject({ lateMs: 0 })
+    expect(await promised(plain)).toBeUndefined()
+    const again = await runtime.fork(kept)
+    expect((await promised(again))?.until).toBeGreaterThan(promise.until)
+    expect(() => defineAgreement({ name: 'no', client: 'acme', latencyMs: 0 })).toThrow('latencyMs')
+  })
+
   test('12.5 asks for approvals at least as often as it says, of children too', async () => {
     const watched = defineAgreement({ name: 'watched', client: 'acme', oversight: 'supervised' })
     await using runtime = await createRuntime({

@@ -876,6 +876,7 @@ export const exported: Readonly<Record<string, Door>> = {
           lane: mostly(values('batch')),
           timeoutMs: count,
           deadlineMs: count,
+          latencyMs: count,
           oversight: text,
           outOfCredits: mostly(values('park')),
         },
