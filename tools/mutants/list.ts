@@ -1431,6 +1431,20 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.test.ts', 'as long as some rounds'],
   },
   {
+    name: 'all that wait for the turn have the server keep rows that were changed',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [
+      [
+        'const line = `LOCK TABLE ${schema}.meta IN SHARE UPDATE EXCLUSIVE MODE`',
+        "const line = schema && 'SELECT 1'",
+      ],
+    ],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts',
+      'only the first of those',
+    ],
+  },
+  {
     name: 'a holder of the turn may stand still',
     file: `${persistence}postgres/turn.ts`,
     edits: [['${key}, 0), ${idle(stillMs)}`', '${key}, 0), ${idle(0)}`']],

@@ -39,18 +39,24 @@ export class Turn {
 
   constructor(it: TurnParts) {
     this.it = it
-    const key = `hashtext('ku0 turn ${it.schema}')`
+    const { schema } = it
+    const key = `hashtext('ku0 turn ${schema}')`
     // The server ends the connection of a holder that stands still.
     const idle = (ms: number) => `set_config('idle_session_timeout', '${ms}', false)`
     const lock = `SELECT pg_advisory_lock(${key}, 0), ${idle(stillMs)}`
+    // Those that wait are in line for a lock of a table, since nobody needs a snapshot to wait for that: while a query waits, the server has to keep every
+    // row that was changed since it began, and who reads the queue passes them all. The first in line waits for the turn itself. No write of the store is
+    // held up by this lock.
+    const line = `LOCK TABLE ${schema}.meta IN SHARE UPDATE EXCLUSIVE MODE`
     // Nobody waits for the other locks: that somebody has one of them tells the holder of the first one.
     const hurrying = (number: number) => [
       `SELECT pg_advisory_lock_shared(${key}, ${number})`,
+      line,
       lock,
       `SELECT pg_advisory_unlock_shared(${key}, ${number})`,
     ]
     const asking = (texts: readonly string[]) => [...texts, 'COMMIT'].map((text) => statement(text))
-    this.asking = { calm: asking([lock]), awaited: asking(hurrying(1)), little: asking(hurrying(2)) }
+    this.asking = { calm: asking([line, lock]), awaited: asking(hurrying(1)), little: asking(hurrying(2)) }
     // It is refused where somebody has it, and held until the commit else.
     const isHeld = (number: number) => `NOT pg_try_advisory_xact_lock(${key}, ${number})`
     this.look = { text: `SELECT ${isHeld(1)}, ${isHeld(2)}`, values: [] }

@@ -13,6 +13,7 @@ import { locksOfTurn, turnKey, turns } from '../helpers/turns.ts'
 
 const much = { isAwaited: false, hasMuch: true }
 const little = { isAwaited: false, hasMuch: false }
+const awaited = { isAwaited: true, hasMuch: false }
 const config = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000, maxInFlightPerWorker: 100 }
 
 interface Stage {
@@ -229,10 +230,40 @@ test('processes that were not given the turn in time ask for it again, and none 
     return [...asked.values()].filter((starts) => starts.size > 1).length
   }
   await expect.poll(timesAsked, { interval: 20 }).toBe(all.length)
-  expect([...waitedFor]).toEqual(['advisory'])
+  // The first in line waits for the turn, and the others for their place.
+  expect([...waitedFor].toSorted()).toEqual(['advisory', 'relation'])
   await client.query('ROLLBACK; SELECT pg_advisory_unlock_all()')
   for (const answer of await written) expect(answer).toMatchObject([{ accepted: true }])
   expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 15, faultCount: 0 })
+})
+
+test('only the first of those that wait for the turn has the server keep what is changed meanwhile', async () => {
+  const { session, client, url } = await given()
+  session.drop()
+  const waiting = [await newTurn(url), await newTurn(url), await newTurn(url)]
+  // A connection looks the table up once, and has the server keep rows while it waits for the first time.
+  for (const it of waiting) {
+    await it.turn.ask(it.session, 3, much)
+    it.turn.begins(it.session, 3, much)
+    it.turn.end(it.session)
+  }
+  await client.query(`SELECT pg_advisory_lock(${turnKey}, 0)`)
+  const asked = Promise.all(
+    waiting.map(async (it, n) => {
+      await it.turn.ask(it.session, 3, [much, little, awaited][n] ?? much)
+      it.turn.begins(it.session, 3, much)
+      it.turn.end(it.session)
+    }),
+  )
+  const keeping = async () => {
+    const { rows } = await client.query(
+      "SELECT backend_xmin IS NOT NULL AS keeps FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() ORDER BY 1",
+    )
+    return rows.map(({ keeps }: { readonly keeps: boolean }) => keeps)
+  }
+  await expect.poll(keeping, { interval: 5 }).toEqual([false, false, true])
+  await client.query(`SELECT pg_advisory_unlock(${turnKey}, 0)`)
+  await asked
 })
 
 test('a process that is gone while it waits for the turn leaves the line', async () => {
