@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
+import { anyText } from '../../../../tools/any-text.ts'
 import { draws } from '../../../../tools/draws.ts'
 import type { Bench } from '../../src/bench/bench.ts'
 import { partitionCost } from '../../src/bench/partition-cost.ts'
@@ -52,7 +53,7 @@ const odd = fc.oneof(
     'toString',
     'x'.repeat(10_000),
   ),
-  fc.string({ unit: 'binary' }),
+  anyText(),
 )
 
 const flags = [
@@ -252,7 +253,7 @@ describe('the gym says what is wrong with any arguments (docs/reliability.md 3.7
       const whole = JSON.stringify(text)
       return whole.slice(0, at) + piece + whole.slice(at)
     }),
-    fc.string({ unit: 'binary' }),
+    anyText(),
   )
 
   test('files of benchmarks and reports, and traces', () => {
@@ -265,7 +266,7 @@ describe('the gym says what is wrong with any arguments (docs/reliability.md 3.7
         .map((rows) =>
           ['TIMESTAMP,ContextTokens,GeneratedTokens', ...rows.map((row) => row.join(','))].join('\n'),
         ),
-      fc.string({ unit: 'binary' }),
+      anyText(),
     )
     fc.assert(
       fc.property(json, csv, (content, trace) => {

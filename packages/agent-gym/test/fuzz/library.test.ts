@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
+import { anyText } from '../../../../tools/any-text.ts'
 import { draws } from '../../../../tools/draws.ts'
 import { compareCommand } from '../../src/cli/compare-command.ts'
 import { UsageError } from '../../src/cli/exit-code.ts'
@@ -33,7 +34,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const text = fc.oneof(
   fc.constantFrom('', '__proto__', 'constructor', 'toString', 'one', '\0', '\ud800', 'a\nb'),
-  fc.string({ unit: 'binary', maxLength: 20 }),
+  anyText({ maxLength: 20 }),
 )
 const number = fc.oneof(
   fc.constantFrom(0, -0, 1, -1, 0.1, 1e300, -1e300, Number.MAX_SAFE_INTEGER, 5e-324),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { openStore, verifyStore } from '@ku0/agent-runtime-persistence'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
+import { anyText } from '../../../../tools/any-text.ts'
 import { draws } from '../../../../tools/draws.ts'
 import { cliExitCodes, runCommand } from '../../src/index.ts'
 
@@ -86,7 +87,7 @@ test(
           '0',
         ),
       },
-      { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
+      { weight: 1, arbitrary: anyText() },
       {
         weight: 1,
         arbitrary: fc.constantFrom(

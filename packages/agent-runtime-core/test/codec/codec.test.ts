@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { parseJson } from '../../src/codec/parse-json.ts'
 import { describe, expect, test } from 'vitest'
+import { anyText } from '../../../../tools/any-text.ts'
 import { draws } from '../../../../tools/draws.ts'
 import { canonical, decode, encode, exceeds, MAX_DEPTH, sizeOf } from '../../src/codec/codec.ts'
 import { PayloadTooLarge, RuntimeError, StepNotSerializable } from '../../src/error/errors.ts'
@@ -81,7 +82,7 @@ describe('decode(encode(x))', () => {
     withSet: true,
     withNullPrototype: false,
     key: fc.oneof(
-      fc.string({ unit: 'binary' }),
+      anyText(),
       fc.constantFrom(
         '$ku0',
         '__proto__',
@@ -98,7 +99,7 @@ describe('decode(encode(x))', () => {
       fc.boolean(),
       fc.integer(),
       fc.double(),
-      fc.string({ unit: 'binary' }),
+      anyText(),
       fc.constantFrom(null, undefined, -0, '$ku0', '\ud800', '\udc00\ud800', '\0'),
       fc.uint8Array(),
       fc.string().map((message) => new RangeError(message)),
@@ -574,7 +575,7 @@ describe('the size of a text', () => {
 
   test('is that of its UTF-8 bytes', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.nat(40), (value, limit) => {
+      fc.property(anyText(), fc.nat(40), (value, limit) => {
         expect(sizeOf(value)).toBe(Buffer.byteLength(value))
         expect(exceeds(value, limit)).toBe(Buffer.byteLength(value) > limit)
       }),
