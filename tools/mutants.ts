@@ -12,8 +12,8 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createVitest, type TestModule } from 'vitest/node'
+import { edited } from './mutants/edited.ts'
 import { type Mutant, mutants } from './mutants/list.ts'
-import { edited, mutating } from './mutants/plugin.ts'
 import { type RunFile, type Verdict, verdictOf } from './mutants/verdict.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
@@ -128,22 +128,20 @@ const said: Readonly<Record<Verdict, string>> = {
 
 type Seedbed = Awaited<ReturnType<typeof seedbed>>
 
-/** One Vitest for all mutants of a process: what is loaded is read and compiled once, but for the file that a mutant changes. */
+/** One Vitest for all mutants of a process. Each run has a worker of its own, which plants the fault as it loads the sources: tools/mutants/plant.ts. */
 async function seedbed() {
-  let planted: Mutant | undefined
-  const vitest = await createVitest(
-    'test',
-    { root: workspace, config: resolve(import.meta.dirname, 'mutants/vitest.config.ts'), watch: false },
-    { plugins: [mutating(() => planted)] },
-  )
+  const vitest = await createVitest('test', {
+    root: workspace,
+    config: resolve(import.meta.dirname, 'mutants/vitest.config.ts'),
+    watch: false,
+  })
   return {
     /** Runs the tests of a file that have such names, with few draws or many, with a mutant or without. */
     async run(file: string, name: string, length: 'fast' | 'proof', mutant?: Mutant) {
-      // Each run has a process of its own, which takes this over: tools/draws.ts.
+      // The worker takes both over: tools/draws.ts.
       process.env['TESTS'] = length
-      for (const changed of [planted, mutant])
-        if (changed !== undefined) vitest.invalidateFile(resolve(workspace, changed.file))
-      planted = mutant
+      delete process.env['PLANTED']
+      if (mutant !== undefined) process.env['PLANTED'] = JSON.stringify(mutant)
       const rule = new RegExp(name)
       vitest.setGlobalTestNamePattern(rule)
       const specifications = await vitest.globTestSpecifications([file])

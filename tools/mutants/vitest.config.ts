@@ -1,3 +1,5 @@
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 /** Each run has a process of its own: one kept from another run would hold the modules of that. */
@@ -12,8 +14,10 @@ export default defineConfig({
     isolate: true,
     // One test that fails is enough.
     bail: 1,
-    // A module kept from another run would be without the fault, or with another's.
-    fsModuleCache: false,
+    // Node takes the compiled code of earlier runs for all but the source with the fault.
+    runner: 'tools/cpu/runner.ts',
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    execArgv: ['--import', pathToFileURL(resolve(import.meta.dirname, 'plant.ts')).href],
     reporters: [{}],
   },
 })

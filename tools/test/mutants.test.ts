@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { edited } from '../mutants/edited.ts'
 import { mutants } from '../mutants/list.ts'
-import { edited } from '../mutants/plugin.ts'
 import { type RunFile, verdictOf } from '../mutants/verdict.ts'
 
 const root = resolve(import.meta.dirname, '../..')
