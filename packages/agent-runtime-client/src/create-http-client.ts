@@ -146,6 +146,10 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       const page = await transport.json({ path: pathOf(task, '/output'), query, signal })
       return page as Awaited<ReturnType<HttpClient['emitted']>>
     },
+    async steps(task, { signal, ...query } = {}) {
+      const page = await transport.json({ path: pathOf(task, '/steps'), query, signal })
+      return page as Awaited<ReturnType<HttpClient['steps']>>
+    },
     events: (task, given = {}) => follow<RuntimeEvent>(transport, pathOf(task, '/events'), given),
     output: (task, given = {}) => follow<OutputItem>(transport, pathOf(task, '/output'), given),
     async checkpoint(task, { signal } = {}) {

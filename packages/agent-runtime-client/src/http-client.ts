@@ -14,6 +14,7 @@ import type {
   TaskDetails,
   TaskName,
   StoredCheckpoint,
+  StoredStep,
   TaskStatus,
 } from './records.ts'
 
@@ -39,7 +40,7 @@ export interface HttpClient extends Operations {
   submitMany(items: readonly SubmitItem[], options?: CallOptions): Promise<readonly Receipt[]>
   /** The current status of a task; undefined for an unknown one. */
   status(task: TaskLike, options?: CallOptions): Promise<TaskStatus | undefined>
-  /** A task with its leases, steps and children. Throws `not_found`. */
+  /** A task with its last leases, first steps and newest children. Throws `not_found`. */
   get(task: TaskLike, options?: CallOptions): Promise<TaskDetails>
   /**
    * Waits until a task has ended, and resolves with its output. Throws `TaskFailed`, `TaskCanceled`, `TaskRejected`, `TaskDiverged`, and
@@ -94,6 +95,11 @@ export interface HttpClient extends Operations {
     task: TaskLike,
     page?: CallOptions & PageOptions,
   ): Promise<{ readonly items: readonly OutputItem[]; readonly cursor?: number }>
+  /** A page of the recorded steps of a task with their results. While it has a `cursor` there may be more: pass it as `after`. */
+  steps(
+    task: TaskLike,
+    page?: CallOptions & PageOptions,
+  ): Promise<{ readonly steps: readonly StoredStep[]; readonly cursor?: number }>
   /** The events of a task: first its history, then live, without a gap, across broken connections. Ends after the final event. */
   events(task: TaskLike, options?: FollowOptions): AsyncIterable<RuntimeEvent>
   /** The values that the task emits, in the same way. */

@@ -26,11 +26,18 @@ type WithValues<R> = Omit<R, 'input' | 'output' | 'error'> & { readonly input?: 
 /** A task with what belongs to it. */
 export interface TaskDetails {
   readonly task: TaskStatus
-  /** Live and ended; each has the attempt that it ran. */
+  /** The last, live and ended; each has the attempt that it ran. */
   readonly leases: readonly ExecutionLease[]
+  /** How many leases came before these. */
+  readonly olderLeases: number
+  /** The first, in the order of their records. `task.steps` counts all that were recorded. */
   readonly steps: readonly StoredStep[]
-  /** The newest, up to 100, without their inputs and outputs: `list({ parent })` has all, with both. */
+  /** There may be more steps: the `after` of `steps`. */
+  readonly stepsCursor?: number
+  /** The newest, without their inputs and outputs: `list({ parent })` has all, with both. */
   readonly children: readonly TaskStatus[]
+  /** There may be more children: the `cursor` of `list({ parent })`. */
+  readonly childrenCursor?: string
 }
 
 /** The newest checkpoint of a task, with its data. */

@@ -102,6 +102,7 @@ test('it has the names and the answers of the runtime', async () => {
   expect(await client.status(receipt)).toEqual(await runtime.status('three'))
   expect(await client.status('nobody')).toBeUndefined()
   expect((await client.get('three')).leases).toEqual(await runtime.leases('three'))
+  expect(await client.steps('three')).toEqual(await runtime.steps('three'))
   expect((await client.list({ labels: { n: '3' }, states: ['completed'] })).tasks).toEqual([
     await runtime.status('three'),
   ])

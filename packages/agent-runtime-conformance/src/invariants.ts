@@ -22,6 +22,7 @@ import {
   isFinal,
   isVoid,
   outlivesRejection,
+  type Reads,
   type StepRecord,
   type ExecutionStore,
   type PerState,
@@ -81,7 +82,7 @@ export async function takeSnapshot(store: Pick<ExecutionStore, 'read'>): Promise
       return {
         record,
         events,
-        steps: isPlain ? [] : await store.read({ kind: 'steps', taskId }),
+        steps: isPlain ? [] : await stepsOf(store, taskId),
         waits: isPlain ? [] : (await store.read({ kind: 'memos', taskId })).waits,
         leases: await store.read({ kind: 'leases', taskId }),
         output: (await store.read({ kind: 'output', taskId, after: 0, limit: 1_000_000 })) ?? [],
@@ -94,6 +95,16 @@ export async function takeSnapshot(store: Pick<ExecutionStore, 'read'>): Promise
   const workers = await store.read({ kind: 'workers' })
   const swarms = await store.read({ kind: 'swarms' })
   return { tasks: tasks.toReversed(), stats, workers, swarms }
+}
+
+async function stepsOf(store: Pick<ExecutionStore, 'read'>, taskId: string): Promise<readonly StepRecord[]> {
+  const steps: StepRecord[] = []
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const page: Reads['steps']['answer'] = await store.read({ kind: 'steps', taskId, after, limit: 1_000 })
+    steps.push(...page.steps)
+    after = page.cursor
+  }
+  return steps
 }
 
 /** Events that say nothing of a step or a wait. */

@@ -35,6 +35,8 @@ export interface ServerLimits {
   readonly maxSubmissions: number
   /** Tasks that one page of a list looks at for a filter of labels, client or text. */
   readonly maxScannedTasks: number
+  /** Steps, leases and children that the answer about one task has of each. */
+  readonly maxTaskRows: number
   /** Events that the stream of all tasks keeps for readers that come back. */
   readonly maxRecentEvents: number
   /** Bulk actions that are counted or under way. */
@@ -70,6 +72,7 @@ export const defaultLimits: ServerLimits = {
   keepAliveMs: 15_000,
   maxSubmissions: 1_000,
   maxScannedTasks: 1_000,
+  maxTaskRows: 200,
   maxRecentEvents: 1_024,
   maxBulkActions: 16,
   maxBulkTasks: 100_000,
@@ -123,6 +126,7 @@ const rules: Rules<ServerLimits> = {
   keepAliveMs: amount,
   maxSubmissions: amount,
   maxScannedTasks: amount,
+  maxTaskRows: wholeNumber(1, 1_000),
   maxRecentEvents: amount,
   maxBulkActions: amount,
   maxBulkTasks: amount,

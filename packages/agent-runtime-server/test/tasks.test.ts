@@ -322,12 +322,44 @@ test('a fork changes the result of a step', async () => {
   expect(await runtime.result(fork.json.taskId)).toBe(100)
 })
 
+test('a task is shown with some of its steps, leases and children, and where the rest is', async () => {
+  const call2 = callerOf(serverOn(runtime, { limits: { maxTaskRows: 2 } }))
+  const get = async (path: string) => (await call2('GET', `/api/v1/tasks/${path}`)).json
+  await runtime.submit('spend', null, { taskId: 'many-steps' })
+  await runtime.result('many-steps')
+  const shown = await get('many-steps')
+  expect(shown).toMatchObject({ task: { steps: 3 }, steps: [{ key: 'a' }, { key: 'b' }], olderLeases: 0 })
+  expect(shown).not.toHaveProperty('childrenCursor')
+  const rest = await get(`many-steps/steps?after=${shown.stepsCursor}`)
+  expect(rest).toMatchObject({ steps: [{ key: 'c', result: 'c' }] })
+  expect(rest).not.toHaveProperty('cursor')
+  expect(await get('many-steps/steps?limit=1')).toMatchObject({ steps: [{ key: 'a' }] })
+
+  await runtime.submit('watch-over', null, { taskId: 'many-children' })
+  for await (const { type } of runtime.events('many-children')) if (type === 'task.waiting') break
+  for (const id of ['second', 'third', 'fourth']) {
+    const { taskId } = await runtime.supervisors.start('many-children', id, 'speak', 0)
+    await runtime.result(taskId)
+  }
+  const leases = await runtime.leases('many-children')
+  const parent = await get('many-children')
+  expect(parent.children).toHaveLength(2)
+  expect(parent.leases.map(({ leaseId }: { leaseId: string }) => leaseId)).toEqual(
+    leases.slice(-2).map(({ leaseId }) => leaseId),
+  )
+  expect(parent.olderLeases).toBe(Math.max(0, leases.length - 2))
+  const { tasks } = (await call2('GET', `/api/v1/tasks?parent=many-children&cursor=${parent.childrenCursor}`))
+    .json
+  expect(tasks).toHaveLength(2)
+})
+
 test('a missing task is 404 on every route of a task', async () => {
   for (const [method, path] of [
     ['GET', ''],
     ['GET', '/result'],
     ['GET', '/events'],
     ['GET', '/output'],
+    ['GET', '/steps'],
     ['GET', '/explain'],
     ['POST', '/cancel'],
     ['POST', '/retry'],

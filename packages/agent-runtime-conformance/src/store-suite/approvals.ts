@@ -3,6 +3,7 @@ import {
   RETRY_KEY,
   doubtKey,
   type Claim,
+  type Reads,
   type WaitRequest,
 } from '@ku0/agent-runtime-core'
 import type { Scene } from './scene.ts'
@@ -143,10 +144,15 @@ export function approvals({ rule, timed, expect }: Suite): void {
     expect(rejections).toMatchObject([{ key: 'text', value: '{"feedback":"shorter"}' }])
     // The step runs again and is stored again.
     expect(await scene.step(claim, 'draft', '"good"', 2)).toEqual({ fenced: 'ok' })
-    expect((await scene.read({ kind: 'steps', taskId })).map(({ result }) => result)).toEqual([
-      '"facts"',
-      '"good"',
-    ])
+    expect((await scene.steps(taskId)).map(({ result }) => result)).toEqual(['"facts"', '"good"'])
+    // In pages of one, too: the page of the step that does not count is empty.
+    const results: string[] = []
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const page: Reads['steps']['answer'] = await scene.read({ kind: 'steps', taskId, after, limit: 1 })
+      results.push(...page.steps.map(({ result }) => result))
+      after = page.cursor
+    }
+    expect(results).toEqual(['"facts"', '"good"'])
     expect(await scene.step(claim, 'draft', '"late"', 2)).toEqual({ fenced: 'ok', memo: '"good"' })
   })
 
@@ -160,7 +166,7 @@ export function approvals({ rule, timed, expect }: Suite): void {
     claim = await scene.claim()
     const keys = (await memos(scene, taskId)).steps.map(({ key }) => key)
     expect(keys).toEqual(['$ku0/patched/p'])
-    expect((await scene.read({ kind: 'steps', taskId })).map(({ key }) => key)).toEqual(keys)
+    expect((await scene.steps(taskId)).map(({ key }) => key)).toEqual(keys)
     expect(await scene.step(claim, '$ku0/patched/p', 'true', 0)).toEqual({ fenced: 'ok', memo: 'true' })
   })
 

@@ -13,7 +13,7 @@ export function forks({ rule, timed, expect }: Suite): void {
   const fork = (scene: Scene, taskId: string, it: Partial<Write<'fork'>> = {}): Promise<OutcomeOf<'fork'>> =>
     scene.write({ kind: 'fork', taskId, edits: {}, onlyOver: false, change: {}, ...it })
   const results = async (scene: Scene, taskId: string) =>
-    (await scene.read({ kind: 'steps', taskId })).map(({ key, result }) => [key, result])
+    (await scene.steps(taskId)).map(({ key, result }) => [key, result])
 
   /** A task with the steps a, b and c, failed; its fork's id comes from `forked`. */
   async function failed(scene: Scene): Promise<string> {

@@ -322,7 +322,7 @@ export function leases({ rule, timed, expect }: Suite): void {
     return {
       task: await scene.task(taskId),
       events: await scene.history(taskId),
-      steps: await scene.read({ kind: 'steps', taskId }),
+      steps: await scene.steps(taskId),
       output: await scene.read({ kind: 'output', taskId, after: 0, limit: 100 }),
       leases: await scene.read({ kind: 'leases', taskId }),
       stats,

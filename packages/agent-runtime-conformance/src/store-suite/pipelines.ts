@@ -241,7 +241,7 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
       seq: 5,
       published: { x: 3, z: 2 },
     })
-    expect(await scene.read({ kind: 'steps', taskId })).toMatchObject([{ result: '{"count":5,"first":1}' }])
+    expect(await scene.steps(taskId)).toMatchObject([{ result: '{"count":5,"first":1}' }])
     const woken = await scene.claim()
     expect(await receive(scene, woken, 'r1', ['x'])).toMatchObject({
       ranges: [
@@ -288,7 +288,7 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
     expect(await receive(scene, at(line, 'b'), 'r1', ['x'])).toEqual(first)
     expect(await receive(scene, at(line, 'b'), 'r2', ['x'])).toMatchObject({ as: 'none' })
     expect(await log(scene, line)).toHaveLength(1)
-    expect(await scene.read({ kind: 'steps', taskId: at(line, 'b').taskId })).toMatchObject([
+    expect(await scene.steps(at(line, 'b').taskId)).toMatchObject([
       { key: keyOf(['x'], 'r1'), result: '{"ranges":[[1,1]]}' },
     ])
   })

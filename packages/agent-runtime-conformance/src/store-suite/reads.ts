@@ -36,7 +36,7 @@ export function reads({ rule, timed, expect }: Suite): void {
       expect(await scene.read({ kind: 'events', taskId, after: 0, limit: 10 })).toBeUndefined()
       expect(await scene.read({ kind: 'output', taskId, after: 0, limit: 10 })).toBeUndefined()
       expect(await scene.read({ kind: 'explain', taskId })).toBeUndefined()
-      expect(await scene.read({ kind: 'steps', taskId })).toEqual([])
+      expect(await scene.steps(taskId)).toEqual([])
       expect(await scene.read({ kind: 'leases', taskId })).toEqual([])
     }
   })

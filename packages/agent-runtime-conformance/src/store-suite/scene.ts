@@ -20,6 +20,7 @@ import {
   type Receipt,
   type Submission,
   type Settlement,
+  type StepRecord,
   type TaskRecord,
   type WorkerDrain,
 } from '@ku0/agent-runtime-core'
@@ -214,6 +215,10 @@ export class Scene {
     const events = await this.read({ kind: 'events', taskId, after: 0, limit: 10_000 })
     if (events === undefined) throw new Error(`there is no task ${taskId}`)
     return events
+  }
+
+  async steps(taskId: string): Promise<readonly StepRecord[]> {
+    return (await this.read({ kind: 'steps', taskId, after: 0, limit: 1_000 })).steps
   }
 
   async eventTypes(taskId: string): Promise<readonly EventType[]> {

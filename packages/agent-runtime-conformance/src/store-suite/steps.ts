@@ -3,8 +3,7 @@ import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 
 export function steps({ rule, timed, expect }: Suite): void {
-  const keys = async (scene: Scene, taskId: string) =>
-    (await scene.read({ kind: 'steps', taskId })).map(({ key }) => key)
+  const keys = async (scene: Scene, taskId: string) => (await scene.steps(taskId)).map(({ key }) => key)
   const output = (scene: Scene, taskId: string, after = 0, limit = 100) =>
     scene.read({ kind: 'output', taskId, after, limit })
   const append = (scene: Scene, { leaseId }: Claim, ...chunks: readonly string[]) =>
@@ -29,7 +28,7 @@ export function steps({ rule, timed, expect }: Suite): void {
         inputHash: 'ab12',
       }),
     ).toEqual({ fenced: 'ok' })
-    const [memo] = await scene.read({ kind: 'steps', taskId: claim.taskId })
+    const [memo] = await scene.steps(claim.taskId)
     expect(memo).toMatchObject({
       key: 'list files',
       position: 3,
@@ -55,9 +54,7 @@ export function steps({ rule, timed, expect }: Suite): void {
     const claim = await scene.running()
     const both = [scene.step(claim, 'a', '1'), scene.step(claim, 'a', '2')]
     expect(await Promise.all(both)).toEqual([{ fenced: 'ok' }, { fenced: 'ok', memo: '1' }])
-    expect(await scene.read({ kind: 'steps', taskId: claim.taskId })).toMatchObject([
-      { key: 'a', result: '1' },
-    ])
+    expect(await scene.steps(claim.taskId)).toMatchObject([{ key: 'a', result: '1' }])
   })
 
   for (const result of ['null', '{"$ku0":["undefined"]}', 'false', '0', '""'])
@@ -65,7 +62,7 @@ export function steps({ rule, timed, expect }: Suite): void {
       const claim = await scene.running()
       expect(await scene.step(claim, 'a', result)).toEqual({ fenced: 'ok' })
       expect(await scene.step(claim, 'a', '"again"')).toEqual({ fenced: 'ok', memo: result })
-      expect(await scene.read({ kind: 'steps', taskId: claim.taskId })).toMatchObject([{ key: 'a', result }])
+      expect(await scene.steps(claim.taskId)).toMatchObject([{ key: 'a', result }])
     })
 
   rule('7.2 an error is not memoized: the step may still be recorded', async (scene) => {
@@ -103,7 +100,19 @@ export function steps({ rule, timed, expect }: Suite): void {
     const [one, two] = [await scene.running(), await scene.running()]
     await scene.step(one, 'a', '1')
     expect(await scene.step(two, 'a', '2')).toEqual({ fenced: 'ok' })
-    expect(await scene.read({ kind: 'steps', taskId: two.taskId })).toMatchObject([{ result: '2' }])
+    expect(await scene.steps(two.taskId)).toMatchObject([{ result: '2' }])
+  })
+
+  rule('7.1 steps come in pages', async (scene) => {
+    const claim = await scene.running()
+    const { taskId } = claim
+    for (const key of ['a', 'b', 'c', 'd']) await scene.step(claim, key, '1')
+    const pageAfter = (after: number, limit: number) => scene.read({ kind: 'steps', taskId, after, limit })
+    const two = await pageAfter(0, 2)
+    expect(two).toMatchObject({ steps: [{ key: 'a' }, { key: 'b' }], cursor: two.steps[1]?.seq })
+    const rest = await pageAfter(two.cursor ?? 0, 2)
+    expect(rest.steps.map(({ key }) => key)).toEqual(['c', 'd'])
+    expect(rest.cursor).toBeUndefined()
   })
 
   const oddKeys = [

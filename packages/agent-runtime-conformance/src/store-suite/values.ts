@@ -77,7 +77,7 @@ export function values({ rule, expect }: Suite): void {
       await scene.settle(claim, { as: 'completed', output: text })
       const task = await scene.task(claim.taskId)
       expect([task.input === text, task.state === 'completed' && task.output === text]).toEqual([true, true])
-      const steps = await scene.read({ kind: 'steps', taskId: claim.taskId })
+      const steps = await scene.steps(claim.taskId)
       expect(steps.map(({ result }) => result === text)).toEqual([true, true])
     },
     inline,
@@ -120,7 +120,7 @@ export function values({ rule, expect }: Suite): void {
     await scene.step(claim, 'small', 'null', 0)
     expect(await scene.step(claim, 'a', text, 1)).toEqual({ fenced: 'ok' })
     expect(await scene.step(claim, 'a', other, 1)).toEqual({ fenced: 'ok', memo: text })
-    expect((await scene.read({ kind: 'steps', taskId: waiting }))[1]?.result).toBe(text)
+    expect((await scene.steps(waiting))[1]?.result).toBe(text)
     await scene.write({
       kind: 'failStep',
       leaseId: claim.leaseId,

@@ -40,5 +40,9 @@ export interface LeaseWrites {
 
 /** Reads about leases. */
 export interface LeaseReads {
-  leases: { fields: { readonly taskId: string }; answer: readonly ExecutionLease[] }
+  /** In the order of their starts: all, or the last `limit`. */
+  leases: {
+    fields: { readonly taskId: string; readonly limit?: number }
+    answer: readonly ExecutionLease[]
+  }
 }

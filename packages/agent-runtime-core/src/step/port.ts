@@ -84,7 +84,11 @@ export interface CheckpointRecord {
 export interface StepReads {
   /** Undefined without one, and for one that is not what its event says. */
   checkpoint: { fields: { readonly taskId: string }; answer: CheckpointRecord | undefined }
-  steps: { fields: { readonly taskId: string }; answer: readonly StepRecord[] }
+  /** The steps recorded after the event `after`. While there is a `cursor` there may be more: a page is bounded in the bytes it holds, too. */
+  steps: {
+    fields: { readonly taskId: string; readonly after: number; readonly limit: number }
+    answer: { readonly steps: readonly StepRecord[]; readonly cursor?: number }
+  }
   output: {
     fields: { readonly taskId: string; readonly after: number; readonly limit: number }
     answer: readonly OutputChunk[] | undefined

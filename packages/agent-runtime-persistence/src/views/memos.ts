@@ -29,7 +29,7 @@ export function prepareMemos(
   db: Queries,
   tables: StoredTables,
 ): {
-  readonly steps: (row: TaskRow) => StepRecord[]
+  readonly steps: (row: TaskRow, page: Reads['steps']['fields']) => Reads['steps']['answer']
   /** `events` are those of the task that are of {@link memoTypes}, in their order; `hasChildren`: whether another says that it has had any. */
   readonly memos: (
     row: TaskRow,
@@ -45,8 +45,8 @@ export function prepareMemos(
     `SELECT seq, type, CASE WHEN type <> 'task.waiting' THEN data END AS data, blob FROM event
      WHERE task = ? AND type IN ('step.failed', 'step.completed', 'task.waiting', 'task.requeued') ORDER BY seq`,
   )
-  const stepEvents = db.prepare<[number], PlainEvent>(
-    "SELECT seq, type, at, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited') ORDER BY seq",
+  const stepEvents = db.prepare<[number, number, number], PlainEvent>(
+    "SELECT seq, type, at, data, blob FROM event WHERE task = ? AND seq > ? AND type IN ('step.completed', 'step.inherited') ORDER BY seq LIMIT ? + 0",
   )
   const childRecords = db.prepare<
     [number],
@@ -55,9 +55,26 @@ export function prepareMemos(
     'SELECT child.key, position, policy, child.seq, task.id, explicit_id AS explicit, stream.type FROM child JOIN task ON task.id = child.task JOIN stream ON stream.id = task.stream WHERE child.parent = ?',
   )
 
-  return {
-    steps: (row) => standing(stepEvents.all(row.id), load.rejections(row.id), () => undefined).map(stepOf),
-    memos: memosOf,
+  return { steps: stepsOf, memos: memosOf }
+
+  /** A page may be short: steps that a rejection has made void are looked at, too, and large results fill it. */
+  function stepsOf(row: TaskRow, { after, limit }: Reads['steps']['fields']): Reads['steps']['answer'] {
+    const most = Math.min(MAX_STEPS, Math.max(1, limit))
+    const found = stepEvents.all(row.id, after, most + 1)
+    const isWhole = found.length <= most
+    const counting = standing(found.slice(0, most), load.rejections(row.id), () => undefined)
+    const steps: StepRecord[] = []
+    let chars = 0
+    for (let first = 0; first < counting.length; first += AT_ONCE) {
+      const few = counting.slice(first, first + AT_ONCE)
+      db.ahead(few, stepOf)
+      for (const step of few.map(stepOf)) {
+        if (chars > MAX_STEP_CHARS) return { steps, cursor: steps.at(-1)?.seq ?? after }
+        steps.push(step)
+        chars += step.result.length
+      }
+    }
+    return { steps, ...(isWhole ? {} : { cursor: found[most - 1]?.seq ?? after }) }
   }
 
   /** The data with its blob put back. */
@@ -161,6 +178,13 @@ export function prepareMemos(
     }
   }
 }
+
+/** The most steps of one page. */
+const MAX_STEPS = 1_000
+/** Characters of results in one page. */
+const MAX_STEP_CHARS = 4_194_304
+/** Steps whose large results are read together. */
+const AT_ONCE = 16
 
 /** The events that memos are made of. */
 export const memoTypes: ReadonlySet<string> = new Set<EventType>([

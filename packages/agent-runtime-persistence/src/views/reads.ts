@@ -70,7 +70,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'steps': {
         const row = find(query.taskId)
-        return row === undefined ? [] : memos.steps(row)
+        return row === undefined ? { steps: [] } : memos.steps(row, query)
       }
       case 'checkpoint':
         return db.atOnce(() => {
@@ -110,7 +110,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'leases': {
         const row = find(query.taskId)
-        return row === undefined ? [] : leasesOf(row)
+        return row === undefined ? [] : leasesOf(row, query.limit)
       }
       case 'schedules':
         return schedules(query.filter)

@@ -34,7 +34,9 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     )
     .pluck()
   const starts = db
-    .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
+    .prepare<[number, number], string>(
+      "SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq DESC LIMIT ? + 0",
+    )
     .pluck()
   const checkpointSeq = db.prepare<[number], number>('SELECT seq FROM checkpoint WHERE task = ?').pluck()
   const progressAfter = db
@@ -187,12 +189,17 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
       : tables.withBlob(event.data, event.blob, load.blob(event.blob) ?? '')
   }
 
-  function leasesOf(row: TaskRow): ExecutionLease[] {
-    return starts.all(row.id).flatMap((data) => {
-      const { dispatch } = JSON.parse(data) as { dispatch: number }
+  function leasesOf(row: TaskRow, limit = Number.MAX_SAFE_INTEGER): ExecutionLease[] {
+    const dispatches = starts
+      .all(row.id, Math.max(1, limit))
+      .map((data) => (JSON.parse(data) as { dispatch: number }).dispatch)
+      .toReversed()
+    const leaseOf = (dispatch: number) => {
       const lease = load.lease(dispatch)
       return lease === undefined ? [] : [leaseRecord(lease, row)]
-    })
+    }
+    db.ahead(dispatches, leaseOf)
+    return dispatches.flatMap(leaseOf)
   }
 
   function leaseRecord(lease: LeaseRow, row: TaskRow): ExecutionLease {

@@ -111,7 +111,7 @@ describe('a machine that stops after any commit (docs/semantics.md 6.1, docs/rel
 
   /** No memoized step runs twice: what was recorded answers. */
   async function finish(scene: Scene, claim: Claim): Promise<void> {
-    const before = await scene.read({ kind: 'steps', taskId: claim.taskId })
+    const before = await scene.steps(claim.taskId)
     expect(before).toHaveLength(claim.steps)
     for (const { key, result } of before)
       expect(await scene.step(claim, key, '"again"')).toEqual({ fenced: 'ok', memo: result })

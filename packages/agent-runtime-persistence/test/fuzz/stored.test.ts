@@ -147,18 +147,10 @@ async function useAll(
   const page = (await read({ kind: 'tasks', filter: {} })) as { tasks: { taskId: string }[] } | undefined
   const ids = page?.tasks.map(({ taskId }) => taskId) ?? []
   for (const taskId of ids.slice(0, 12)) {
-    for (const kind of [
-      'task',
-      'steps',
-      'checkpoint',
-      'integrity',
-      'memos',
-      'leases',
-      'explain',
-      'budget',
-    ] as const)
+    for (const kind of ['task', 'checkpoint', 'integrity', 'memos', 'leases', 'explain', 'budget'] as const)
       await read({ kind, taskId })
-    for (const kind of ['events', 'output'] as const) await read({ kind, taskId, after: 0, limit: 100 })
+    for (const kind of ['events', 'output', 'steps'] as const)
+      await read({ kind, taskId, after: 0, limit: 100 })
   }
   await write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1', idempotencyKey: 'k' }] })
   await write({

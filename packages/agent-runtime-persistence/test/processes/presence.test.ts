@@ -62,7 +62,7 @@ describe('a call that makes no sense fails alone (docs/reliability.md G11)', () 
     const { scene } = await openScene(30_000, false)
     const codes = new Set<string>()
     for (const taskId of nonsense)
-      for (const kind of ['task', 'steps', 'memos', 'leases', 'explain'] as const)
+      for (const kind of ['task', 'checkpoint', 'memos', 'leases', 'explain'] as const)
         codes.add(
           await scene.read({ kind, taskId }).then(
             () => 'answered',

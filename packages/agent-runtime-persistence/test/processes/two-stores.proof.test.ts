@@ -178,7 +178,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(await b.step(holder, 'one', '"of the holder"')).toEqual({ fenced: 'ok' })
     const all = await b.read({ kind: 'leases', taskId })
     expect(all.filter(({ status }) => status === 'running')).toMatchObject([{ leaseId: holder.leaseId }])
-    expect(await a.read({ kind: 'steps', taskId })).toMatchObject([{ key: 'one', result: '"of the holder"' }])
+    expect(await a.steps(taskId)).toMatchObject([{ key: 'one', result: '"of the holder"' }])
     expect(a.notices).toMatchObject([{ leaseId: zombie.leaseId, verdict: 'lost' }])
     expect(await b.settle(holder)).toBe('ok')
   })

@@ -63,7 +63,7 @@ import { inspectStore, showVerification, startVerification, stopVerification } f
 import { listReports, showReport } from './reports.ts'
 import { listAgreements } from './agreements.ts'
 import { listEntries, purchaseCredits, showCredits } from './credits.ts'
-import { showCheckpoint, showResult, showTask } from './show-task.ts'
+import { showCheckpoint, showResult, showTask, taskSteps } from './show-task.ts'
 import {
   listSupervisors,
   restartSupervised,
@@ -83,6 +83,7 @@ export const endpoints: readonly Endpoint[] = [
   submitTask,
   submitTasks,
   showTask,
+  taskSteps,
   showCheckpoint,
   showResult,
   cancelTask,

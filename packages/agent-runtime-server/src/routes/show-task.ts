@@ -5,8 +5,8 @@ import { sees } from '../access/caller.ts'
 import { noTask } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
 import type { Poll } from '../streams/streams.ts'
-import { TaskPath, wholeText } from '../wire/parameters.ts'
-import { OutcomeSchema, TaskDetailsSchema } from '../wire/records.ts'
+import { SeqPage, TaskPath, wholeText } from '../wire/parameters.ts'
+import { OutcomeSchema, StepSchema, TaskDetailsSchema } from '../wire/records.ts'
 import { Moment, Value } from '../wire/schema.ts'
 import { endpoint } from './endpoint.ts'
 import { factsOf } from './list-tasks.ts'
@@ -17,6 +17,8 @@ export const showTask = endpoint({
   id: 'showTask',
   tag: 'tasks',
   summary: 'Show a task with its leases, steps and children',
+  description:
+    'It has the first steps, the last leases and the newest children, at most `maxTaskRows` of each. `task.steps` counts the steps that were recorded.',
   scope: 'read',
   bound: 'task',
   params: TaskPath,
@@ -24,19 +26,49 @@ export const showTask = endpoint({
   problems: [404],
   async run({ serving, caller, params: { taskId } }) {
     const { runtime } = serving
-    const [task, leases, steps, children] = await Promise.all([
+    const limit = serving.limits.maxTaskRows
+    const [task, leases, { steps, cursor: stepsCursor }, children] = await Promise.all([
       runtime.status(taskId),
-      runtime.leases(taskId),
-      runtime.steps(taskId),
-      runtime.list({ parent: taskId, limit: 100 }),
+      runtime.leases(taskId, { limit }),
+      runtime.steps(taskId, { limit }),
+      runtime.list({ parent: taskId, limit }),
     ])
     if (task === undefined) throw noTask(taskId)
     return answer(serving, {
       task,
       leases,
+      // The fencing tokens of a task count its leases.
+      olderLeases: (leases[0]?.fencingToken ?? 1) - 1,
       steps,
+      stepsCursor,
       children: children.tasks.filter((child) => sees(caller, child)).map(factsOf),
+      childrenCursor: children.cursor?.toString(),
     })
+  },
+})
+
+export const taskSteps = endpoint({
+  method: 'get',
+  path: '/tasks/{taskId}/steps',
+  id: 'taskSteps',
+  tag: 'tasks',
+  summary: 'The recorded steps of a task with their results',
+  description: 'While a page has a `cursor` there may be more, even after a short one: pass it as `after`.',
+  scope: 'read',
+  bound: 'task',
+  params: TaskPath,
+  query: SeqPage,
+  answers: {
+    200: {
+      description: 'A page of steps, in the order of their records',
+      schema: z.object({ steps: z.array(StepSchema), cursor: z.int().optional() }),
+    },
+  },
+  problems: [404],
+  async run({ serving, params: { taskId }, query: { after, limit } }) {
+    const page = await serving.runtime.steps(taskId, { after, limit })
+    if (page.steps.length === 0 && (await serving.runtime.status(taskId)) === undefined) throw noTask(taskId)
+    return answer(serving, page)
   },
 })
 

@@ -44,7 +44,7 @@ export const CursorText = z
 /** How much a page holds. */
 export const LimitText = wholeText(1, 1_000)
 
-/** The query of a page of a task's events or output. */
+/** The query of a page of a task's events, output or steps. */
 export const SeqPage = z.strictObject({
   after: wholeText(0, Number.MAX_SAFE_INTEGER),
   limit: LimitText,

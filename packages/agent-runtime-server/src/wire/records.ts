@@ -36,17 +36,27 @@ export const TaskSchema = z
 export const LeaseSchema = answered(ExecutionLease).openapi('Lease')
 export const BudgetSchema = answered(BudgetRecord).openapi('Budget')
 export const WorkerSchema = answered(WorkerStatus).openapi('Worker')
-const StepSchema = answered(StepRecord, { result: Value }).openapi('Step')
+export const StepSchema = answered(StepRecord, { result: Value }).openapi('Step')
 
 /** A task with what belongs to it. */
 export const TaskDetailsSchema = z
   .object({
     task: TaskSchema,
-    leases: z.array(LeaseSchema).openapi({ description: 'Live and ended; each has the attempt that it ran' }),
-    steps: z.array(StepSchema),
+    leases: z
+      .array(LeaseSchema)
+      .openapi({ description: 'The last, live and ended; each has the attempt that it ran' }),
+    olderLeases: z.int().openapi({
+      description: 'How many leases came before: each is in an event `task.started` of the task',
+    }),
+    steps: z.array(StepSchema).openapi({ description: 'The first, in the order of their records' }),
+    stepsCursor: z.int().optional().openapi({
+      description: 'There may be more: the `after` of `GET /tasks/{taskId}/steps`',
+    }),
     children: z.array(TaskSchema).openapi({
-      description:
-        'The newest, up to 100, without their inputs and outputs: `GET /tasks?parent=` has all, with both',
+      description: 'The newest, without their inputs and outputs: `GET /tasks?parent=` has all, with both',
+    }),
+    childrenCursor: z.string().optional().openapi({
+      description: 'There may be more: the `cursor` of `GET /tasks?parent=`',
     }),
   })
   .openapi('TaskDetails')

@@ -244,8 +244,14 @@ export interface Client extends AsyncDisposable {
     page?: OutputPage,
   ): Promise<{ readonly items: readonly OutputItem<ChunkOf<X>>[]; readonly cursor?: number }>
 
-  /** The recorded steps of a task with their results, in the order of their records. Empty for an unknown task. */
-  steps(task: Receipt | string): Promise<readonly StoredStep[]>
+  /**
+   * The recorded steps of a task with their results, in the order of their records, in pages. While the page has a `cursor` there
+   * may be more, even after a short one. Empty for an unknown task.
+   */
+  steps(
+    task: Receipt | string,
+    page?: StoredPage,
+  ): Promise<{ readonly steps: readonly StoredStep[]; readonly cursor?: number }>
 
   /** The newest checkpoint of a task, which `ctx.checkpoint` saved. Undefined without one. */
   checkpoint(task: Receipt | string): Promise<StoredCheckpoint | undefined>
@@ -320,8 +326,11 @@ export interface Client extends AsyncDisposable {
   pauseQueue(what: QueueSelection): Promise<number>
   /** Starts tasks of these types and lanes again. Returns how many of them were paused. */
   resumeQueue(what: QueueSelection): Promise<number>
-  /** The leases of a task, live and ended. */
-  leases(task: Receipt | string): Promise<readonly ExecutionLease[]>
+  /** The leases of a task, live and ended, in the order of their starts: all, or the last `limit`. */
+  leases(
+    task: Receipt | string,
+    options?: { readonly limit?: number | undefined },
+  ): Promise<readonly ExecutionLease[]>
   /**
    * The pressure, resistance, scar and circuit of every route that the store knows. Source:
    * `docs/semantics.md 10.3`.
@@ -414,7 +423,7 @@ export type SignalValue<Value> = undefined extends Value ? [value?: Value] : [va
 /** A page of a task's output. */
 export interface OutputPage extends StoredPage, OutputCheck {}
 
-/** A page of a task's events or output. */
+/** A page of a task's events, output or steps. */
 export interface StoredPage {
   /** The `seq` of the last item that you already have; 0 by default. */
   readonly after?: number | undefined

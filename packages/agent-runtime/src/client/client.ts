@@ -72,6 +72,7 @@ import {
   cancelRules,
   filterOf,
   followRules,
+  leasesRules,
   outputRules,
   queueSelectionOf,
   taskIdOf,
@@ -101,7 +102,7 @@ import { SeriesKeeper } from '../retention/series-keeper.ts'
 import { SaidOnce } from '../terms/said-once.ts'
 import { ScheduleBook } from './schedules.ts'
 import { sendSignal } from './signal-task.ts'
-import { pageOfHistory, pageOfOutput, storedCheckpoint, storedSteps } from './stored-pages.ts'
+import { pageOfHistory, pageOfOutput, pageOfSteps, storedCheckpoint } from './stored-pages.ts'
 import { pageOfPipelines, pipelineOf } from './pipelines.ts'
 import { supervisorsOf } from './supervisors.ts'
 import { Submissions } from './submissions.ts'
@@ -402,9 +403,12 @@ export class StoreClient implements Client {
     return pageOfOutput(this.#deps, taskIdOf('emitted', task), page)
   }
 
-  async steps(task: Receipt | string): Promise<readonly StoredStep[]> {
+  async steps(
+    task: Receipt | string,
+    page: StoredPage = {},
+  ): Promise<{ readonly steps: readonly StoredStep[]; readonly cursor?: number }> {
     this.lifetime.assertOpen()
-    return storedSteps(this.#deps, taskIdOf('steps', task))
+    return pageOfSteps(this.#deps, taskIdOf('steps', task), page)
   }
 
   async checkpoint(task: Receipt | string): Promise<StoredCheckpoint | undefined> {
@@ -517,8 +521,14 @@ export class StoreClient implements Client {
     return this.#store.write({ kind: 'pauseQueue', ...queueSelectionOf(call, what), paused })
   }
 
-  async leases(task: Receipt | string): Promise<Reads['leases']['answer']> {
-    return this.read('leases', { taskId: taskIdOf('leases', task) })
+  async leases(
+    task: Receipt | string,
+    options: { readonly limit?: number | undefined } = {},
+  ): Promise<Reads['leases']['answer']> {
+    const taskId = taskIdOf('leases', task)
+    assertOptions('leases', options, leasesRules)
+    const { limit } = options
+    return this.read('leases', { taskId, ...(limit === undefined ? {} : { limit }) })
   }
 
   async routes(): Promise<Reads['routes']['answer']> {

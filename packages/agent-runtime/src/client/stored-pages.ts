@@ -62,13 +62,19 @@ export async function pageOfOutput(
   return { items, ...cursorOf(chunks, limit) }
 }
 
-/** The recorded steps of a task with their results. Source: `docs/semantics.md 7`. */
-export async function storedSteps(
+/** A page of the recorded steps of a task with their results. Source: `docs/semantics.md 7`. */
+export async function pageOfSteps(
   { store, values }: PageDeps,
   taskId: string,
-): Promise<readonly StoredStep[]> {
-  const steps = await store.read({ kind: 'steps', taskId })
-  return steps.map(({ result, ...step }) => ({ ...step, result: shown(values, result) }))
+  page: StoredPage,
+): Promise<{ readonly steps: readonly StoredStep[]; readonly cursor?: number }> {
+  assertOptions('steps', page, pageRules)
+  const { after = 0, limit = DEFAULT_LIMIT } = page
+  const found = await store.read({ kind: 'steps', taskId, after, limit })
+  return {
+    ...found,
+    steps: found.steps.map(({ result, ...step }) => ({ ...step, result: shown(values, result) })),
+  }
 }
 
 /** The newest checkpoint of a task with its value. */

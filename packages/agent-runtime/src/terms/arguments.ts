@@ -173,6 +173,10 @@ const listRules: Rules<ListFilter> = {
   cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER),
 }
 
+export const leasesRules: Rules<{ readonly limit?: number | undefined }> = {
+  limit: wholeNumber(1, 1_000),
+}
+
 const reasons: readonly unknown[] = rejectionReasons
 const stateNames: ReadonlySet<unknown> = new Set([...taskStates, 'cancelled'])
 const eventTypes = Object.keys(eventCatalogue) as EventType[]

@@ -168,7 +168,7 @@ describe('the life of an agent', () => {
       toAgentView((await runtime.status(receipt)) as TaskStatus, {
         profile: agent.profile,
         events,
-        steps: await runtime.steps(receipt),
+        steps: (await runtime.steps(receipt)).steps,
         checkpoint: await runtime.checkpoint(receipt),
       })
     const decide = async (verdict: 'approve' | 'reject') => {

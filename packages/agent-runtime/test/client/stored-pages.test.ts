@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createTestRuntime } from '../../src/testing/index.ts'
-import { defineTask } from '../../src/index.ts'
+import { createRuntime, defineTask } from '../../src/index.ts'
 
 const speak = defineTask({ type: 'speak', input: z.number() }, async (ctx, count) => {
   for (let word = 1; word <= count; word += 1) await ctx.emit(word)
@@ -29,12 +29,32 @@ test('history, output and steps are there in pages, without a wait for more', as
   const words = await runtime.emitted(receipt, { after: 1, limit: 3 })
   expect(words.items).toMatchObject([{ data: 2 }, { data: 3 }, { data: 4 }])
   expect(await runtime.emitted(receipt, { after: words.cursor })).toMatchObject({ items: [{ data: 5 }] })
-  expect(await runtime.steps(receipt)).toMatchObject([{ key: 'said', result: new Date(5) }])
+  expect(await runtime.steps(receipt)).toMatchObject({ steps: [{ key: 'said', result: new Date(5) }] })
 
+  await expect(runtime.steps(receipt, { limit: 0 })).rejects.toThrow(/steps option limit: a whole number/)
   await expect(runtime.history('nobody')).rejects.toMatchObject({ code: 'not_found' })
   await expect(runtime.emitted('nobody')).rejects.toMatchObject({ code: 'not_found' })
   await expect(runtime.history(receipt, { limit: 0 })).rejects.toThrow(/history option limit: a whole number/)
-  expect(await runtime.steps('nobody')).toEqual([])
+  expect(await runtime.steps('nobody')).toEqual({ steps: [] })
+})
+
+test('a page of steps ends early for large results', async () => {
+  const task = defineTask({ type: 'large', input: z.null() }, async (ctx) => {
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await ctx.step(key, () => 'x'.repeat(900_000))
+  })
+  await using runtime = await createRuntime({
+    store: 'sqlite::memory:',
+    thread: false,
+    tasks: [task],
+    logger: false,
+  })
+  const receipt = await runtime.submit(task, null)
+  await runtime.result(receipt)
+  const first = await runtime.steps(receipt)
+  expect(first.steps.map(({ key }) => key)).toEqual(['a', 'b', 'c', 'd', 'e'])
+  const rest = await runtime.steps(receipt, { after: first.cursor })
+  expect(rest.steps.map(({ key }) => key)).toEqual(['f', 'g'])
+  expect(rest.cursor).toBeUndefined()
 })
 
 test('a value that a later attempt emits is marked on a page, too, wherever the page begins', async () => {

@@ -367,7 +367,10 @@ export const doors: Readonly<Record<string, Door>> = {
     open: ({ runtime }, it: never, page: never) => runtime.emitted(it, page),
   },
   checkpoint: { given: [task], open: ({ runtime }, it: never) => runtime.checkpoint(it) },
-  steps: { given: [task], open: ({ runtime }, it: never) => runtime.steps(it) },
+  steps: {
+    given: [task, fields({ after: count, limit: count })],
+    open: ({ runtime }, it: never, page: never) => runtime.steps(it, page),
+  },
   stats: { given: [], open: ({ runtime }) => runtime.stats() },
   pipeline: {
     given: [
@@ -410,7 +413,10 @@ export const doors: Readonly<Record<string, Door>> = {
     given: [fields({ types: mostly(listOf(name)), lanes: mostly(listOf(lane)) }, 'types')],
     open: ({ runtime }, it: never) => runtime.resumeQueue(it),
   },
-  leases: { given: [task], open: ({ runtime }, it: never) => runtime.leases(it) },
+  leases: {
+    given: [task, fields({ limit: count })],
+    open: ({ runtime }, it: never, options: never) => runtime.leases(it, options),
+  },
   setRouteProfile: {
     given: [name, profile],
     open: ({ runtime }, route: never, it: never) => runtime.setRouteProfile(route, it),

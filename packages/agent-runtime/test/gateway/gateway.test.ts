@@ -35,7 +35,7 @@ describe('a run that is handed to an agent in this process (docs/gateway.md)', (
       { data: { id: 1, type: 'text', data: 'one' } },
       { data: { id: 2, type: 'text', data: 'two' } },
     ])
-    expect((await runtime.steps(receipt)).map(({ key }) => key)).toEqual(['agent session', 'agent run'])
+    expect((await runtime.steps(receipt)).steps.map(({ key }) => key)).toEqual(['agent session', 'agent run'])
     expect((await runtime.submit(task, { ...run, maxIterations: 0 })).accepted).toBe(false)
   })
 

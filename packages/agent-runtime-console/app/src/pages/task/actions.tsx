@@ -5,9 +5,11 @@ import { ask } from '../../server/ask.ts'
 import { useInfo, useMayOperate } from '../../server/info.ts'
 import { api } from '../../server/session.ts'
 import { useAct } from '../../ui/act.tsx'
+import { count } from '../../ui/format.ts'
 import { JsonField, parsed } from '../../ui/json-field.tsx'
 import { Confirmed, FormDialog, useQuestion } from '../../ui/question.tsx'
 import { isPipeline } from './is-pipeline.ts'
+import { useAllSteps } from './use-steps.ts'
 
 /** What can be done with a task in its state. */
 export function Actions({ details }: { readonly details: TaskDetails }) {
@@ -58,9 +60,9 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
           }}
         >
           <p>
-            {steps.length === 0
+            {task.steps === 0
               ? 'It becomes a new task, which begins anew: no step was completed.'
-              : `It becomes a new task, which keeps ${steps.length === 1 ? 'the completed step' : `the ${steps.length} completed steps`} and goes on from there.`}
+              : `It becomes a new task, which keeps ${task.steps === 1 ? 'the completed step' : `the ${count(task.steps)} completed steps`} and goes on from there.`}
           </p>
         </Confirmed>
       ) : null}
@@ -158,14 +160,18 @@ function SignalButton({ details: { task } }: { readonly details: TaskDetails }) 
 }
 
 function ForkButton({
-  details: { task, steps },
+  details,
   onFork,
 }: {
   readonly details: TaskDetails
   readonly onFork: (taskId: string) => Promise<ReactNode>
 }) {
+  const { task } = details
   const question = useQuestion()
-  const [key, setKey] = useState(steps.at(-1)?.key ?? '')
+  const all = useAllSteps(details, question.isOpen)
+  const steps = all.data ?? details.steps
+  const [chosen, setKey] = useState<string>()
+  const key = chosen ?? steps.at(-1)?.key ?? ''
   const [edit, setEdit] = useState<string>()
   const recorded = JSON.stringify(steps.find((it) => it.key === key)?.result, undefined, 2) ?? ''
   const value = parsed(edit ?? '')
@@ -187,7 +193,7 @@ function ForkButton({
           question={question}
           title="Submit again from a step"
           submit="Fork"
-          isDisabled={!value.isGood}
+          isDisabled={all.isLoading || !value.isGood}
           action={fork}
         >
           <label className="field">

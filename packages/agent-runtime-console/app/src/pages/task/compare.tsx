@@ -9,6 +9,7 @@ import { Json } from '../../ui/json.tsx'
 import { State } from '../../ui/state.tsx'
 import { Table } from '../../ui/table.tsx'
 import { isSame, pairsOf, type StepPair } from './difference.ts'
+import { useAllSteps } from './use-steps.ts'
 
 /** A fork or retry beside the task that it began with: the first difference, what both cost, and how they were judged. */
 export function Compare({ base, own }: { readonly base: string; readonly own: TaskDetails }) {
@@ -26,18 +27,45 @@ export function Compare({ base, own }: { readonly base: string; readonly own: Ta
     (scores.error === null ? (scores.isPending ? '…' : 'not judged') : 'could not be read')
   return (
     <Asked query={query} what="the task that it began with">
-      {(other) => (
+      {(other) => <Compared other={other} own={own} scoreOf={scoreOf} />}
+    </Asked>
+  )
+}
+
+function Compared({
+  other,
+  own,
+  scoreOf,
+}: {
+  readonly other: TaskDetails
+  readonly own: TaskDetails
+  readonly scoreOf: (taskId: string) => string
+}) {
+  const otherSteps = useAllSteps(other)
+  const ownSteps = useAllSteps(own)
+  const query = {
+    data:
+      otherSteps.data === undefined || ownSteps.data === undefined
+        ? undefined
+        : pairsOf(otherSteps.data, ownSteps.data),
+    error: otherSteps.error ?? ownSteps.error,
+    refetch: () => Promise.all([otherSteps.refetch(), ownSteps.refetch()]),
+  }
+  const base = other.task.taskId
+  return (
+    <Asked query={query} what="the steps of both tasks">
+      {(pairs) => (
         <>
           <p>
             It began with the steps of{' '}
             <Link to="/tasks/$taskId" params={{ taskId: base }}>
               <code>{base}</code>
             </Link>
-            . {firstDifference(other, own)}
+            . {firstDifference(other, own, pairs)}
           </p>
           <Table
             caption="Both tasks"
-            rows={rowsOf(other.task, own.task, [scoreOf(base), scoreOf(taskId)])}
+            rows={rowsOf(other.task, own.task, [scoreOf(base), scoreOf(own.task.taskId)])}
             keyOf={([name]) => name}
             columns={[
               { name: 'Compared', show: ([name]) => name },
@@ -46,7 +74,7 @@ export function Compare({ base, own }: { readonly base: string; readonly own: Ta
             ]}
           />
           <ul className="plain">
-            {pairsOf(other.steps, own.steps).map((pair) => (
+            {pairs.map((pair) => (
               <li key={pair.key}>
                 <Pair pair={pair} />
               </li>
@@ -80,8 +108,8 @@ async function scoresOf(type: string, tasks: readonly string[]): Promise<Readonl
 }
 
 /** What the two do differently first, in a sentence. */
-function firstDifference(base: TaskDetails, own: TaskDetails): string {
-  const first = pairsOf(base.steps, own.steps).find((pair) => !pair.isSame)
+function firstDifference(base: TaskDetails, own: TaskDetails, pairs: readonly StepPair[]): string {
+  const first = pairs.find((pair) => !pair.isSame)
   if (first !== undefined)
     return first.base === undefined
       ? `The first difference is the step ${first.key}, which only this task has recorded.`

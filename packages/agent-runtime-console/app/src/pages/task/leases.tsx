@@ -1,12 +1,19 @@
 import type { ExecutionLease } from '@ku0/agent-runtime-core'
 import { Link } from '@tanstack/react-router'
-import { duration, shortId } from '../../ui/format.ts'
+import { duration, many, shortId } from '../../ui/format.ts'
 import { Json } from '../../ui/json.tsx'
 import { Moment, useNow, When } from '../../ui/now.tsx'
 import { rowHash } from '../../ui/table.tsx'
 
-/** Every lease of a task, the newest first: who held it, until when, and how it ended. */
-export function Leases({ leases }: { readonly leases: readonly ExecutionLease[] }) {
+/** The last leases of a task, the newest first: who held it, until when, and how it ended. */
+export function Leases({
+  leases,
+  older,
+}: {
+  readonly leases: readonly ExecutionLease[]
+  /** How many came before these. */
+  readonly older: number
+}) {
   if (leases.length === 0)
     return <p className="faint">No worker has held it. A worker that starts the task gets a lease.</p>
   return (
@@ -24,6 +31,11 @@ export function Leases({ leases }: { readonly leases: readonly ExecutionLease[] 
             </li>
           ))}
       </ol>
+      {older === 0 ? null : (
+        <p className="faint">
+          {many(older, 'older lease')} {older === 1 ? 'is' : 'are'} not shown. The events have them.
+        </p>
+      )}
     </>
   )
 }

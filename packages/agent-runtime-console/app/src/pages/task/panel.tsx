@@ -4,7 +4,9 @@ import { useQuery } from '@tanstack/react-query'
 import { api } from '../../server/session.ts'
 import { Asked } from '../../ui/asked.tsx'
 import { Json } from '../../ui/json.tsx'
-import { duration } from '../../ui/format.ts'
+import { count, duration } from '../../ui/format.ts'
+import { More } from '../../ui/more.tsx'
+import { Problem } from '../../ui/problem.tsx'
 import { Checkpoints, checkpointsIn } from './checkpoints.tsx'
 import { ChildBranch } from './child-branch.tsx'
 import { baseOf } from './base.ts'
@@ -14,6 +16,7 @@ import { Leases } from './leases.tsx'
 import { Output } from './output.tsx'
 import type { Span } from './spans.ts'
 import type { Followed } from './task-events.ts'
+import { useSteps } from './use-steps.ts'
 
 /** The second panel: one thing of the task at a time. Which one stands in the address. */
 export function Panel({
@@ -29,7 +32,7 @@ export function Panel({
   readonly show: string | undefined
   readonly onShow: (show: string) => void
 }) {
-  const { task, steps, children, leases } = details
+  const { task, children, childrenCursor, leases, olderLeases } = details
   const hasError = task.state === 'failed'
   const base = baseOf(events.items)
   const checkpoints = checkpointsIn(events.items)
@@ -39,12 +42,15 @@ export function Panel({
     ['result', 'Result'] as const,
     ['input', 'Input'] as const,
     ['output', 'Output'] as const,
-    ['steps', `Steps ${steps.length === 0 ? '' : steps.length}`] as const,
+    ['steps', `Steps ${stepCount(details)}`] as const,
     ...(checkpoints.length === 0 ? [] : [['checkpoints', `Checkpoints ${checkpoints.length}`] as const]),
-    ['leases', `Leases ${leases.length === 0 ? '' : leases.length}`] as const,
+    ['leases', `Leases ${leases.length === 0 ? '' : olderLeases + leases.length}`] as const,
     ['events', 'Events'] as const,
     ...(base === undefined ? [] : [['compare', 'Compare'] as const]),
-    ['children', `Children ${children.length === 0 ? '' : children.length}`] as const,
+    [
+      'children',
+      `Children ${children.length === 0 ? '' : children.length}${childrenCursor === undefined ? '' : '+'}`,
+    ] as const,
     ['explain', 'Explain'] as const,
   ]
   const first = hasError ? 'error' : task.state === 'completed' ? 'result' : 'input'
@@ -98,7 +104,7 @@ function Shown({
   readonly events: Followed<RuntimeEvent>
   readonly selected: Span | undefined
 }) {
-  const { task, steps, children, leases } = details
+  const { task, children, leases, olderLeases } = details
   switch (open) {
     case 'selected': {
       const of = events.items.filter(({ seq }) => selected?.seqs.includes(seq) === true)
@@ -129,28 +135,11 @@ function Shown({
     case 'output':
       return <Output taskId={task.taskId} />
     case 'steps':
-      return steps.length === 0 ? (
-        <p className="faint">
-          No step is recorded. A handler records one with <code>ctx.step</code>, and repeats none that it has.
-        </p>
-      ) : (
-        <ul className="plain">
-          {steps.map(({ key, result, durationMs, seq }) => (
-            <li key={seq}>
-              <details>
-                <summary>
-                  <code>{key}</code> <span className="faint">{duration(durationMs)}</span>
-                </summary>
-                <Json value={result} label={`Result of ${key}`} />
-              </details>
-            </li>
-          ))}
-        </ul>
-      )
+      return <Steps details={details} />
     case 'checkpoints':
       return <Checkpoints taskId={task.taskId} events={checkpointsIn(events.items)} />
     case 'leases':
-      return <Leases leases={leases} />
+      return <Leases leases={leases} older={olderLeases} />
     case 'events':
       return <EventList events={events.items} />
     case 'compare': {
@@ -162,6 +151,43 @@ function Shown({
     default:
       return <Explained taskId={task.taskId} />
   }
+}
+
+/** How many steps are recorded: the task counts them, and those that come with it are the first. */
+function stepCount({ task, steps, stepsCursor }: TaskDetails): string {
+  if (stepsCursor !== undefined) return count(task.steps)
+  return steps.length === 0 ? '' : count(steps.length)
+}
+
+function Steps({ details }: { readonly details: TaskDetails }) {
+  const pages = useSteps(details)
+  const { data: steps = [], error, refetch } = pages
+  if (steps.length === 0 && details.stepsCursor === undefined)
+    return (
+      <p className="faint">
+        No step is recorded. A handler records one with <code>ctx.step</code>, and repeats none that it has.
+      </p>
+    )
+  return (
+    <>
+      <ul className="plain">
+        {steps.map(({ key, result, durationMs, seq }) => (
+          <li key={seq}>
+            <details>
+              <summary>
+                <code>{key}</code> <span className="faint">{duration(durationMs)}</span>
+              </summary>
+              <Json value={result} label={`Result of ${key}`} />
+            </details>
+          </li>
+        ))}
+      </ul>
+      {error === null ? null : <Problem error={error} what="more steps" onRetry={refetch} />}
+      <More pages={pages} what="steps">
+        {count(steps.length)} of {count(details.task.steps)} are shown
+      </More>
+    </>
+  )
 }
 
 function Failure({

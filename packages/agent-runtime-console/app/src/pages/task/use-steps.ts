@@ -1,0 +1,51 @@
+import type { StoredStep, TaskDetails } from '@ku0/agent-runtime-client'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { api } from '../../server/session.ts'
+import type { LivePages } from '../../server/live-pages.ts'
+
+/** The steps that come with a task, and those that somebody asks for after them. */
+export function useSteps({ task, steps, stepsCursor }: TaskDetails): LivePages<StoredStep> {
+  const { taskId } = task
+  const more = useInfiniteQuery({
+    queryKey: ['steps', taskId, stepsCursor],
+    queryFn: ({ pageParam, signal }) => api().steps(taskId, { after: pageParam, limit: PAGE, signal }),
+    initialPageParam: stepsCursor ?? 0,
+    getNextPageParam: ({ cursor }) => cursor,
+    enabled: false,
+  })
+  const { data, error, refetch, isFetching, fetchNextPage } = more
+  return {
+    data: [...steps, ...(data?.pages.flatMap((page) => page.steps) ?? [])],
+    error,
+    refetch,
+    hasNextPage: data === undefined ? stepsCursor !== undefined : more.hasNextPage,
+    isFetchingNextPage: isFetching,
+    fetchNextPage,
+  }
+}
+
+/** All steps of a task, for what needs each of them; they are asked for once it is enabled. */
+export function useAllSteps({ task, steps, stepsCursor }: TaskDetails, enabled = true) {
+  const { taskId } = task
+  return useQuery({
+    queryKey: ['all steps', taskId, stepsCursor, steps.length],
+    queryFn: async ({ signal }) => {
+      const all = [...steps]
+      let after = stepsCursor
+      while (after !== undefined) {
+        const page: Awaited<ReturnType<ReturnType<typeof api>['steps']>> = await api().steps(taskId, {
+          after,
+          limit: 1_000,
+          signal,
+        })
+        all.push(...page.steps)
+        after = page.cursor
+      }
+      return all
+    },
+    enabled,
+    initialData: stepsCursor === undefined ? steps : undefined,
+  })
+}
+
+const PAGE = 200
