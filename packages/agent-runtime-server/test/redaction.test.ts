@@ -31,6 +31,12 @@ const keeper = defineTask({ type: 'keeper', input }, async (ctx) => {
   return secret('an output')
 })
 const asks = defineTask({ type: 'asks', input }, (ctx) => ctx.requestApproval('plan', secret('a question')))
+const taker = defineTask({ type: 'taker', input }, async (ctx, given) => {
+  await ctx.emit(given)
+  await ctx.checkpoint(given)
+  await ctx.waitForSignal('go')
+  return 0
+})
 const strict = defineTask({ type: 'strict', input: z.strictObject({ n: z.number() }) }, () => 1)
 const untrue = defineTask(
   { type: 'untrue', input, output: z.number() },
@@ -54,7 +60,7 @@ const log = (fields: object, message: string) => void logged.push(`${message} ${
 const flip = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0x55)
 const runtime = await createRuntime({
   store: `sqlite:${join(folder, 'tasks.db')}`,
-  tasks: [keeper, child, giver, asks, strict, untrue, find, look, search],
+  tasks: [keeper, child, giver, asks, taker, strict, untrue, find, look, search],
   payloadCodec: { encrypt: flip, decrypt: flip },
   logger: { debug: log, info: log, warn: log, error: log },
   thread: false,
@@ -134,6 +140,34 @@ test.each([
   // The walk sees what is not redacted.
   const plain = callerOf(serverOn(runtime))
   expect((await plain('GET', '/api/v1/tasks/kept')).text).toContain('sesame of an output')
+})
+
+test('a path leaves alone what has the same name inside another value', async () => {
+  const fields = { input: { word: 1 }, output: { word: 2 }, error: { word: 3 }, value: { word: 4 } }
+  await runtime.submit('taker', fields, { taskId: 'took' })
+  await runtime.signal('took', 'go', fields)
+  await runtime.result('took')
+  const redact = ['input.word', 'output.word', 'error.word', 'value.word']
+  const call = callerOf(serverOn(runtime, { redact }))
+  const { events } = (await call('GET', '/api/v1/tasks/took/events')).json
+  const values = events.flatMap(({ data }: { data: { value?: unknown } }) =>
+    'value' in data ? [data.value] : [],
+  )
+  // As it was received, and as it ended the wait.
+  expect(values).toEqual([fields, fields])
+  const { items } = (await call('GET', '/api/v1/tasks/took/output')).json
+  expect(items).toMatchObject([{ data: fields }])
+  expect((await call('GET', '/api/v1/tasks/took/checkpoint')).json).toMatchObject({
+    checkpoint: { data: fields },
+  })
+  const other = callerOf(serverOn(runtime, { redact: ['value.output.word', 'data.error'] }))
+  const received = (await other('GET', '/api/v1/tasks/took/events')).json.events.find(
+    ({ type }: { type: string }) => type === 'signal.received',
+  )
+  expect(received.data.value).toEqual({ ...fields, output: { word: '[redacted]' } })
+  expect((await other('GET', '/api/v1/tasks/took/output')).json.items).toMatchObject([
+    { data: { ...fields, error: '[redacted]' } },
+  ])
 })
 
 test('values that are encrypted are in no file of the store, and in no line of the log', () => {

@@ -11,34 +11,42 @@ export type ToJson = (record: unknown) => unknown
  * keeps its numbers, because it is what the hashes are over.
  */
 export function toJsonWith(redact: Redaction): ToJson {
-  const shown = (name: ValueName, record: object, value: unknown) => valueToJson(clean(name, record, value))
-  const inside = (data: unknown): unknown => {
-    if (typeof data !== 'object' || data === null || Array.isArray(data)) return data
-    return Object.fromEntries(
-      Object.entries(data).map(([key, item]) => [key, isValueName(key) ? clean(key, data, item) : item]),
-    )
-  }
-  /** Branches have a result each. The end of a child and a verdict have a user's value inside a value of the runtime's own. */
+  /** Branches have a result each. */
   const clean = (name: ValueName, record: object, value: unknown): unknown => {
     const rest = redact(name, value)
+    if (name !== 'result' || !('branchKeys' in record) || !isTable(rest)) return rest
+    return Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, redact(name, item)]))
+  }
+  /** The end of a child and a verdict have a user's value inside a value of the runtime's own. */
+  const cleanOwn = (value: unknown): unknown => {
+    const rest = redact('value', value)
     if (!isTable(rest)) return rest
-    if (name === 'result' && 'branchKeys' in record)
-      return Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, redact(name, item)]))
-    if (name !== 'value') return rest
     return Object.fromEntries(
       Object.entries(rest).map(([key, item]) => [key, isEnding(key) ? redact(key, item) : item]),
     )
+  }
+  const loggedOf = (item: Logged): Logged => ({ ...item, data: redact('data', item.data) })
+  const dataOf = ({ type, data }: RuntimeEvent): unknown => {
+    if (!isTable(data)) return data
+    const cleaned = Object.entries(data).map(([key, item]) => {
+      if (!isValueName(key)) return [key, item] as const
+      return [
+        key,
+        key === 'value' && !isOfUser(type, data) ? cleanOwn(item) : clean(key, data, item),
+      ] as const
+    })
+    return Object.fromEntries(cleaned)
   }
   const isSecret = hidesMessages(redact)
   const toJson = (record: unknown): unknown => {
     if (Array.isArray(record)) return record.map(toJson)
     if (typeof record !== 'object' || record === null) return record
     const json: Record<string, unknown> = {}
-    for (const [key, item] of Object.entries(isEvent(record) ? factsOf(record) : record)) {
+    for (const [key, item] of Object.entries(isEvent(record) ? factsOf(record, dataOf) : record)) {
       if (item === undefined) continue
       if (isTimeName(key) && typeof item === 'number') json[key] = isoOf(item)
-      else if (key === 'data') json[key] = valueToJson(redact('data', inside(item)))
-      else if (isValueName(key)) json[key] = shown(key, record, item)
+      else if (key === 'data' && isLogged(item)) json[key] = valueToJson(redact(key, loggedOf(item)))
+      else if (isValueName(key)) json[key] = valueToJson(clean(key, record, item))
       // Why a task is as it is, in words: they have the messages of errors in them.
       else if (isSecret && key === 'summary' && typeof item === 'string') json[key] = REDACTED
       else if (isSecret && reasons.has(key)) json[key] = toJson(withoutMessages(item))
@@ -84,6 +92,21 @@ function isEvent(record: object): record is RuntimeEvent {
   return 'seq' in record && 'type' in record && 'hash' in record && 'data' in record
 }
 
-function factsOf({ type, taskId, seq, at, data, hash, elsewhere }: RuntimeEvent): object {
-  return { type, taskId, seq, at, data, hash, elsewhere }
+function factsOf(event: RuntimeEvent, dataOf: (event: RuntimeEvent) => unknown): object {
+  const { type, taskId, seq, at, hash, elsewhere } = event
+  return { type, taskId, seq, at, data: dataOf(event), hash, elsewhere }
+}
+
+interface Logged {
+  readonly data: unknown
+}
+
+/** Whether a value has the form in which a pipeline emits the events of its stages: their data is a user's value inside it. */
+function isLogged(value: unknown): value is Logged {
+  return isTable(value) && 'data' in value && 'stage' in value && 'type' in value
+}
+
+/** Whether the `value` in the data of an event is one that a user sent: of a signal, as it came and as it ended a wait. */
+function isOfUser(type: string, data: object): boolean {
+  return type === 'signal.received' || ('kind' in data && data.kind === 'signal')
 }
