@@ -112,7 +112,11 @@ const tree = root.addChildren([
 export const router = createRouter({
   routeTree: tree,
   // A filter in the address is as somebody would write it.
-  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  parseSearch: (search) => {
+    const given = new URLSearchParams(search)
+    // A name that comes several times, as labels do in the API, is a list.
+    return Object.fromEntries([...given.keys()].map((name) => [name, given.getAll(name).join(',')]))
+  },
   stringifySearch: (search) => {
     const given = Object.entries(search).filter(([, value]) => value !== undefined)
     const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()

@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { filterOf, listFilterOf, problemsOf } from '../src/pages/tasks/filter.ts'
+import { filterOf, labelText, listFilterOf, listPathOf, problemsOf } from '../src/pages/tasks/filter.ts'
 
 const states = 'There are queued, running, waiting, completed, failed, canceled and rejected.'
 
@@ -33,4 +34,25 @@ test('a filter that can be read has no problem, and takes the other spelling of 
     labels: { team: 'docs', urgent: '' },
   })
   expect(problemsOf(filterOf({}))).toEqual([])
+})
+
+test('a label is written with any value, and read back from the address', () => {
+  const written = `${String.raw`places=Bern\, Basel, path=C:\\,blank=\ , odd=C:\x`}\\`
+  expect(listFilterOf({ label: written }).labels).toEqual({
+    places: 'Bern, Basel',
+    path: 'C:\\',
+    blank: ' ',
+    odd: 'C:\\x\\',
+  })
+  expect(listPathOf({ label: written })).toContain('label=places%3DBern%2C+Basel&')
+  const piece = fc.string({ unit: fc.constantFrom(',', '\\', ' ', '\n', '=', 'a', '☃') })
+  const name = piece.filter((it) => it !== '' && !it.includes('='))
+  fc.assert(
+    fc.property(fc.dictionary(name, piece, { noNullPrototype: true }), (labels) => {
+      const search = new URLSearchParams({ label: labelText(labels) })
+      const filter = filterOf(Object.fromEntries(new URLSearchParams(search.toString())))
+      expect(listFilterOf(filter).labels ?? {}).toEqual(labels)
+      expect(problemsOf(filter)).toEqual([])
+    }),
+  )
 })

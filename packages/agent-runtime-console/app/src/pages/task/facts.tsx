@@ -6,6 +6,7 @@ import { api } from '../../server/session.ts'
 import { amount, duration, shortId, some } from '../../ui/format.ts'
 import { When } from '../../ui/now.tsx'
 import { rowHash } from '../../ui/table.tsx'
+import { labelText } from '../tasks/filter.ts'
 
 /** Why it stands as it does, and what was given with it. */
 export function Facts({
@@ -18,7 +19,7 @@ export function Facts({
 }) {
   const { taskId } = task
   const why = useQuery({ queryKey: ['task', taskId, 'explain'], queryFn: () => api().explain(taskId) })
-  const labels = Object.entries(task.labels).map(([name, value]) => `${name}=${value}`)
+  const labels = Object.entries(task.labels)
   const facts: readonly (readonly [name: string, value: ReactNode])[] = [
     ['Lane', task.lane],
     ['Attempt', `${task.attempt}${task.crashes === 0 ? '' : `, ${task.crashes} lost to crashes`}`],
@@ -108,21 +109,17 @@ export function Facts({
 
 const MOST_LABELS = 4
 
-/** Each leads to the tasks that have it, unless its value would be two in an address. */
-function Labels({ labels }: { readonly labels: readonly string[] }) {
+/** Each leads to the tasks that have it. */
+function Labels({ labels }: { readonly labels: readonly (readonly [name: string, value: string])[] }) {
   const more = labels.length - MOST_LABELS
   return (
     <>
-      {labels.slice(0, MOST_LABELS).map((label, at) => (
-        <span key={label}>
+      {labels.slice(0, MOST_LABELS).map(([name, value], at) => (
+        <span key={name}>
           {at === 0 ? '' : ', '}
-          {label.includes(',') ? (
-            label
-          ) : (
-            <Link to="/tasks" search={{ label }}>
-              {label}
-            </Link>
-          )}
+          <Link to="/tasks" search={{ label: labelText({ [name]: value }) }}>
+            {name}={value}
+          </Link>
         </span>
       ))}
       {more > 0 ? ` and ${more} more` : ''}

@@ -9,7 +9,7 @@ export interface TaskFilter {
   readonly types?: string | undefined
   readonly lanes?: string | undefined
   readonly client?: string | undefined
-  /** `name=value`, separated by commas. */
+  /** `name=value`, separated by commas, as {@link labelText} writes it. */
   readonly label?: string | undefined
   readonly text?: string | undefined
   readonly parent?: string | undefined
@@ -78,11 +78,42 @@ export function listPathOf(filter: TaskFilter): string {
 /** A name without a value selects what has an empty one: without it the list, and what is done with all of it, would be of all tasks. */
 export function labelsOf(label: string): Record<string, string> {
   return Object.fromEntries(
-    words(label).map((it) => {
+    labelWords(label).map((it) => {
       const [, name = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(it) ?? []
       return [name, value]
     }),
   )
+}
+
+/** Labels as a filter has them. A backslash stands before a comma, a backslash, and a blank at an end. */
+export function labelText(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([name, value]) =>
+      `${name}=${value}`.replaceAll(/[\\,]/g, String.raw`\$&`).replaceAll(/^\s|\s$/g, String.raw`\$&`),
+    )
+    .join(',')
+}
+
+/** The labels of such a text. A backslash before anything else is itself. */
+function labelWords(text: string): string[] {
+  const found: string[] = []
+  let word = ''
+  // Up to the last character that is no blank, or that has a backslash.
+  let length = 0
+  const end = () => {
+    if (length > 0) found.push(word.slice(0, length))
+    word = ''
+    length = 0
+  }
+  for (const [, escaped, plain = ''] of text.matchAll(/\\([,\\\s])|([^])/g)) {
+    if (plain === ',') end()
+    else if (escaped !== undefined || plain.trim() !== '') {
+      word += escaped ?? plain
+      ;({ length } = word)
+    } else if (word !== '') word += plain
+  }
+  end()
+  return found
 }
 
 export function words(text: string): string[] {
