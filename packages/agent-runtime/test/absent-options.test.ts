@@ -288,6 +288,7 @@ describe('an option that is undefined is absent', () => {
       parent: undefined,
       client: undefined,
       labels: undefined,
+      values: undefined,
       limit: undefined,
       cursor: undefined,
     }

@@ -152,7 +152,40 @@ export function reads({ rule, timed, expect }: Suite): void {
       expect(await found({ labels: { [name]: `${value}.` } })).toEqual([])
     }
     expect(await found({ client: 'ad' })).toEqual([])
-    expect(await found({ labels: {} })).toHaveLength(5)
+    // What stands in an input, or beside the client, is no label and no client.
+    const input = '{"client":"eve","labels":{"tenant":"six"}}'
+    const budget = { limits: { steps: 9 }, soft: {} }
+    await scene.accepted({ client: 'ada', budget, labels: { tenant: 'six' }, input })
+    await scene.accepted({ client: 'eve', input })
+    expect(await found({ client: 'eve' })).toEqual([7])
+    expect(await found({ client: 'ada' })).toEqual([6, 5, 2, 1])
+    expect(await found({ labels: { tenant: 'six' } })).toEqual([6])
+    expect(await found({ labels: {} })).toHaveLength(7)
+  })
+
+  rule('tasks are listed without their values, however large those are', async (scene) => {
+    const odd = JSON.stringify({ text: `${'x'.repeat(5_000)}\u0000` })
+    const inputs = ['1', JSON.stringify('x'.repeat(5_000)), odd]
+    for (const input of inputs) await scene.accepted({ client: 'ada', labels: { n: 'one' }, input })
+    await scene.worker('w', 2)
+    const claims = [await scene.claim(), await scene.claim()]
+    await scene.settle(claims[0], { as: 'completed', output: JSON.stringify('y'.repeat(5_000)) })
+    await scene.settle(claims[1], {
+      as: 'failed',
+      kind: 'error',
+      error: '{"message":"broken","name":"Error"}',
+    })
+    const whole = (await scene.read({ kind: 'tasks', filter: {} })).tasks
+    expect(whole.map(({ input }) => input)).toEqual(inputs.toReversed())
+    const { tasks } = await scene.read({ kind: 'tasks', filter: { values: false } })
+    expect(tasks).toEqual(
+      whole.map((task) => ({
+        ...task,
+        input: undefined,
+        ...(task.state === 'completed' ? { output: 'null' } : {}),
+      })),
+    )
+    expect(tasks.map(({ state }) => state)).toEqual(['queued', 'failed', 'completed'])
   })
 
   rule('events are read after a seq, up to a limit', async (scene) => {

@@ -20,6 +20,8 @@ export interface TaskFilter {
   readonly client?: string | undefined
   /** Tasks with each of these labels. */
   readonly labels?: Readonly<Record<string, string>> | undefined
+  /** Whether the tasks come with their inputs and outputs, which may be large. True by default. */
+  readonly values?: boolean | undefined
   /** 1 to 1000, 100 by default. */
   readonly limit?: number | undefined
   readonly cursor?: number | undefined
@@ -70,6 +72,7 @@ export interface TaskWrites {
 /** Reads about tasks. */
 export interface TaskReads {
   task: { fields: { readonly taskId: string }; answer: TaskRecord | undefined }
+  /** Where the filter asks for no values, tasks have no input, and `null` as their output. */
   tasks: {
     fields: { readonly filter: TaskFilter }
     answer: { readonly tasks: readonly TaskRecord[]; readonly cursor?: number }

@@ -489,6 +489,7 @@ const filter = z.strictObject({
   parent: id.nullable().optional(),
   client: text.optional(),
   labels: texts.optional(),
+  values: flag.optional(),
   limit: page.optional(),
   cursor: whole.optional(),
 } satisfies Shape<TaskFilter>)

@@ -2,12 +2,23 @@ import { schemaTypeOf } from './values.ts'
 
 /** The SQL that reads a store, which is written as SQLite has it, in the SQL of PostgreSQL; `?` stays. */
 export function translated(sql: string): string {
-  return sql
-    .replaceAll('json_object(', 'json_build_object(')
-    .replaceAll(/json_each\((\w+), '\$\.(\w+)'\)/g, "json_each_text(json_part($1, '$2'))")
-    .replaceAll(/([\w.]+) ->> '\$\.(\w+)'/g, "json_text($1, '$2')")
-    .replaceAll(/([\w.]+) -> '\$\.(\w+)'/g, "json_part($1, '$2')")
-    .replaceAll(/\btotal\(([^()]*)\)/g, 'count(*) FILTER (WHERE $1)')
+  return (
+    sql
+      .replaceAll('json_object(', 'json_build_object(')
+      // What jsonb cannot hold stays as it is. A question mark would be a parameter.
+      .replaceAll(
+        /json_remove\((\w+), '\$\.(\w+)'\)/g,
+        String.raw`CASE WHEN $1 ~ '\\u(0000|[dD][89a-fA-F])' THEN $1 ELSE ($1::jsonb - '$2')::text END`,
+      )
+      .replaceAll('instr(', 'strpos(')
+      .replaceAll(
+        /EXISTS \(SELECT 1 FROM json_each\((\w+), '\$\.(\w+)'\) AS (\w+) WHERE \3\.key = \? AND \3\.value = \?\)/g,
+        "json_part($1, '$2') ->> ? = ?",
+      )
+      .replaceAll(/([\w.]+) ->> '\$\.(\w+)'/g, "json_text($1, '$2')")
+      .replaceAll(/([\w.]+) -> '\$\.(\w+)'/g, "json_part($1, '$2')")
+      .replaceAll(/\btotal\(([^()]*)\)/g, 'count(*) FILTER (WHERE $1)')
+  )
 }
 
 /** One run of a statement. */

@@ -17,7 +17,7 @@ import { CALLER, type LeaseRow, type TaskRow } from '@ku0/agent-runtime-core/tra
 import type { RowOf } from '../sqlite/columns.ts'
 import { taskOf } from '../sqlite/load.ts'
 import { openWaitOf } from './memos.ts'
-import { compileTaskCount, compileTaskPage } from './task-page.ts'
+import { compileTaskCount, compileTaskPage, looksAtSubmissions } from './task-page.ts'
 import { DamagedRow, storedObject } from '../sqlite/stored.ts'
 import type { prepareBudgets } from './budgets.ts'
 import type { ReadContext } from './read-context.ts'
@@ -28,6 +28,12 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
   const finalEvent = db.prepare<[number, number], { seq: number; data: string; blob: string | null }>(
     "SELECT seq, data, blob FROM event WHERE task = ? AND seq <= ? AND type IN ('task.completed', 'task.failed', 'task.canceled', 'task.rejected') ORDER BY seq DESC LIMIT 1",
   )
+  /** A large input stays in the database. */
+  const submissionFacts = db
+    .prepare<[number], string>(
+      `SELECT CASE WHEN blob IS NULL AND octet_length(data) > ${MAX_WHOLE_BYTES} THEN json_remove(data, '$.input') ELSE data END FROM event WHERE task = ? AND seq = 1`,
+    )
+    .pluck()
   const lastWaiting = db
     .prepare<[number], string>(
       "SELECT data FROM event WHERE task = ? AND type = 'task.waiting' ORDER BY seq DESC LIMIT 1",
@@ -64,7 +70,16 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
   }
 
   function recordOf(row: TaskRow): TaskRecord {
-    const first = readable(tables.event(row.id, 1)) ?? submissionLost(row)
+    return recordFrom(row, readable(tables.event(row.id, 1)) ?? submissionLost(row), true)
+  }
+
+  /** The same without its input, and with `null` as its output. */
+  function factsOf(row: TaskRow): TaskRecord {
+    const { input: _, ...first } = readable(submissionFacts.get(row.id)) ?? submissionLost(row)
+    return recordFrom(row, first, false)
+  }
+
+  function recordFrom(row: TaskRow, first: Record<string, unknown>, values: boolean): TaskRecord {
     const budget = budgets.of(row)
     const text = (name: string) => (typeof first[name] === 'string' ? { [name]: first[name] } : {})
     const base = {
@@ -120,7 +135,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
           ...(row.waitReason === 'divergence' ? divergenceOf(row) : {}),
         }
       case 'completed':
-        return { ...base, ...finished, state: 'completed', output: ended('output') }
+        return { ...base, ...finished, state: 'completed', output: values ? ended('output') : 'null' }
       case 'failed': {
         const data = end()
         return {
@@ -239,10 +254,11 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     const { rows, from, isWhole } = slice(filter)
     const tasks: TaskRecord[] = []
     let chars = 0
-    db.ahead(rows, recordOf)
+    const read = filter.values === false ? factsOf : recordOf
+    db.ahead(rows, read)
     for (const row of rows) {
       if (chars > maxPageChars) break
-      const record = recordOf(row)
+      const record = read(row)
       tasks.push(record)
       chars += (record.input?.length ?? 0) + (record.state === 'completed' ? record.output.length : 0)
     }
@@ -261,7 +277,8 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     const { end: start } = whole
     if (whole.isEmpty) return { count: 0, start }
     // A count without a limit looks at every row of its range.
-    const from = typeof whole.parent === 'number' ? whole.from : Math.max(whole.from, start - maxScanned)
+    const from =
+      typeof whole.parent === 'number' ? whole.from : Math.max(whole.from, start - mostScanned(filter))
     const range = { ...whole, from }
     const { sql, parameters } = compileTaskCount(filter, range)
     const count = Number(
@@ -299,9 +316,9 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     const isNamed = typeof filter.parent === 'string'
     const parent = isNamed ? find(filter.parent) : undefined
     const end = filter.cursor ?? (newestTask.get() ?? 0) + 1
-    const { cursor: _, limit: __, ...selects } = filter
+    const { cursor: _, limit: __, values: ___, ...selects } = filter
     const isFiltered = !isNamed && Object.values(selects).some((it) => it !== undefined)
-    const from = isFiltered ? Math.max(1, end - maxScanned) : 1
+    const from = isFiltered ? Math.max(1, end - mostScanned(filter)) : 1
     const isEmpty = isNamed && parent === undefined
     return { from, end, parent: filter.parent === null ? null : parent?.id, isEmpty }
   }
@@ -317,7 +334,12 @@ function readable(text: string | undefined): Record<string, unknown> | undefined
   }
 }
 
-/** Rows that one slice of a filtered list looks at: some 20 ms. */
-const maxScanned = 20_000
+/** Rows that one slice of a filtered list looks at: some 20 ms, and up to 50 with their submissions. Other reads wait meanwhile. */
+function mostScanned(filter: TaskFilter): number {
+  return looksAtSubmissions(filter) ? 5_000 : 20_000
+}
+
+/** Where values are left out, the submission of a task is read whole up to this size, which costs less than to take the input out of it. */
+const MAX_WHOLE_BYTES = 4_096
 /** Characters of inputs and outputs in one slice. */
 const maxPageChars = 4_194_304

@@ -239,6 +239,7 @@ const byName: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
     states: listOf(values('queued')),
     types: listOf(name),
     parent: id,
+    values: flag,
     limit: count,
     cursor: count,
   }),

@@ -14,7 +14,7 @@ export async function selectTasks(
   const selected: string[] = []
   let cursor: number | undefined
   do {
-    const page = await pageOfTasks(serving, caller, wish, 1_000, cursor)
+    const page = await pageOfTasks(serving, caller, { ...wish, values: false }, 1_000, cursor)
     for (const { taskId } of page.tasks) selected.push(taskId)
     if (selected.length > maxBulkTasks)
       throw fieldsRefused([

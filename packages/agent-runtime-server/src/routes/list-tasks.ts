@@ -35,7 +35,7 @@ export const ValuesFlag = flagText.openapi({
 })
 
 /** Which tasks: what the library looks for, and what the server looks for in what the library found. */
-export interface TaskWish extends Pick<ListFilter, 'states' | 'types' | 'lanes' | 'parent'> {
+export interface TaskWish extends Pick<ListFilter, 'states' | 'types' | 'lanes' | 'parent' | 'values'> {
   readonly client?: string | undefined
   /** `name=value` each. */
   readonly label?: readonly string[] | undefined
@@ -73,23 +73,11 @@ export const listTasks = endpoint({
     },
   },
   async run({ serving, caller, query: { limit = 100, cursor, count, values, ...wish } }) {
-    const found = await pageOfTasks(serving, caller, wish, limit, cursor)
-    const page = values === false ? withoutValues(found) : found
+    const page = await pageOfTasks(serving, caller, { ...wish, values }, limit, cursor)
     if (count !== true) return answer(serving, page)
     return answer(serving, { ...page, count: await countTasks(serving, caller, wish) })
   },
 })
-
-/** A page of tasks without their inputs and outputs. */
-export function withoutValues<Page extends { readonly tasks: readonly TaskStatus[] }>(page: Page) {
-  return { ...page, tasks: page.tasks.map(factsOf) }
-}
-
-/** A task without its input and output. */
-export function factsOf(task: TaskStatus): object {
-  const { input: _, ...rest } = task
-  return 'output' in rest ? { ...rest, output: undefined } : rest
-}
 
 /** A page of the tasks that are wished for and that the caller sees. */
 export async function pageOfTasks(
@@ -132,7 +120,7 @@ async function countTasks(serving: Serving, caller: Caller, wish: TaskWish): Pro
   let count = 0
   let cursor: number | undefined
   do {
-    const page = await pageOfTasks(serving, caller, wish, 1_000, cursor)
+    const page = await pageOfTasks(serving, caller, { ...wish, values: false }, 1_000, cursor)
     count += page.tasks.length
     cursor = page.cursor === undefined ? undefined : Number(page.cursor)
   } while (cursor !== undefined)
@@ -140,14 +128,22 @@ async function countTasks(serving: Serving, caller: Caller, wish: TaskWish): Pro
 }
 
 /** The part of a wish that the library answers. */
-function filterOf({ states, types, lanes: wanted, parent, client, label = [] }: TaskWish): ListFilter {
+function filterOf({
+  states,
+  types,
+  lanes: wanted,
+  parent,
+  values,
+  client,
+  label = [],
+}: TaskWish): ListFilter {
   const labels = label.map((given) => {
     const at = given.indexOf('=')
     return [given.slice(0, at), given.slice(at + 1)] as const
   })
   // No client and none of a name are not the same to the library: tasks without one stay to the matcher.
   const named = client === '' ? undefined : client
-  return { states, types, lanes: wanted, parent, client: named, labels: Object.fromEntries(labels) }
+  return { states, types, lanes: wanted, parent, values, client: named, labels: Object.fromEntries(labels) }
 }
 
 /** The rest of it; undefined if there is none. */

@@ -9,7 +9,7 @@ import { CursorText, LimitText, wholeText, WorkerPath } from '../wire/parameters
 import { LeaseSchema, TaskSchema, WorkerSchema } from '../wire/records.ts'
 import { Moment } from '../wire/schema.ts'
 import { endpoint } from './endpoint.ts'
-import { pageOfTasks, ValuesFlag, withoutValues } from './list-tasks.ts'
+import { pageOfTasks, ValuesFlag } from './list-tasks.ts'
 
 export const listWorkers = endpoint({
   method: 'get',
@@ -85,7 +85,13 @@ export const listLeases = endpoint({
   },
   async run({ serving, caller, query: { limit = 100, cursor } }) {
     const { running } = await serving.runtime.stats()
-    const { tasks, ...more } = await pageOfTasks(serving, caller, { states: ['running'] }, limit, cursor)
+    const { tasks, ...more } = await pageOfTasks(
+      serving,
+      caller,
+      { states: ['running'], values: false },
+      limit,
+      cursor,
+    )
     const leases = tasks.flatMap((task) => (task.state === 'running' ? [task.lease] : []))
     // Older tasks that nobody runs need no second look.
     const isWhole = cursor === undefined && leases.length >= running
@@ -389,7 +395,6 @@ export const deadLetters = endpoint({
   },
   async run({ serving, caller, query: { kind, type, limit = 100, cursor, values } }) {
     const wish = { states: ['failed' as const], ...(type === undefined ? {} : { types: [type] }), kind }
-    const page = await pageOfTasks(serving, caller, wish, limit, cursor)
-    return answer(serving, values === false ? withoutValues(page) : page)
+    return answer(serving, await pageOfTasks(serving, caller, { ...wish, values }, limit, cursor))
   },
 })

@@ -9,7 +9,6 @@ import { SeqPage, TaskPath, wholeText } from '../wire/parameters.ts'
 import { OutcomeSchema, StepSchema, TaskDetailsSchema } from '../wire/records.ts'
 import { Moment, Value } from '../wire/schema.ts'
 import { endpoint } from './endpoint.ts'
-import { factsOf } from './list-tasks.ts'
 
 export const showTask = endpoint({
   method: 'get',
@@ -31,7 +30,7 @@ export const showTask = endpoint({
       runtime.status(taskId),
       runtime.leases(taskId, { limit }),
       runtime.steps(taskId, { limit }),
-      runtime.list({ parent: taskId, limit }),
+      runtime.list({ parent: taskId, values: false, limit }),
     ])
     if (task === undefined) throw noTask(taskId)
     return answer(serving, {
@@ -41,7 +40,7 @@ export const showTask = endpoint({
       olderLeases: (leases[0]?.fencingToken ?? 1) - 1,
       steps,
       stepsCursor,
-      children: children.tasks.filter((child) => sees(caller, child)).map(factsOf),
+      children: children.tasks.filter((child) => sees(caller, child)),
       childrenCursor: children.cursor?.toString(),
     })
   },

@@ -223,7 +223,7 @@ export interface Client extends AsyncDisposable {
    * How many tasks the filter selects; its `limit` is not used. The whole store is looked through, in pages,
    * so a count of many tasks takes a while and is not of one instant.
    */
-  count(filter?: Omit<ListFilter, 'limit' | 'cursor'>): Promise<number>
+  count(filter?: Omit<ListFilter, 'values' | 'limit' | 'cursor'>): Promise<number>
 
   /**
    * The events of a task that are stored now, after `after` and in order: {@link events} without the wait for
@@ -452,7 +452,7 @@ export interface QueueSelection {
 }
 
 /** A filter of open tasks: tasks that have not ended. */
-export interface CancelFilter extends Omit<ListFilter, 'states' | 'limit' | 'cursor'> {
+export interface CancelFilter extends Omit<ListFilter, 'states' | 'values' | 'limit' | 'cursor'> {
   /** `queued`, `running` and `waiting` by default. */
   readonly states?: readonly ('queued' | 'running' | 'waiting')[] | undefined
 }
@@ -463,7 +463,7 @@ export interface CancelManyOptions extends CancelOptions {
 }
 
 /** A filter of tasks that did not complete. */
-export interface RetryFilter extends Omit<ListFilter, 'states' | 'limit' | 'cursor'> {
+export interface RetryFilter extends Omit<ListFilter, 'states' | 'values' | 'limit' | 'cursor'> {
   /** `failed` by default. */
   readonly states?: readonly ('failed' | 'canceled')[] | undefined
 }

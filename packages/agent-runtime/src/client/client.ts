@@ -381,7 +381,7 @@ export class StoreClient implements Client {
     return listTasks((given) => this.read('tasks', { filter: given }), filterOf(filter), this.#deps.values)
   }
 
-  async count(filter: Omit<ListFilter, 'limit' | 'cursor'> = {}): Promise<number> {
+  async count(filter: Omit<ListFilter, 'values' | 'limit' | 'cursor'> = {}): Promise<number> {
     this.lifetime.assertOpen()
     const { count } = await countTasks((given) => this.read('taskCount', { filter: given }), filterOf(filter))
     return count

@@ -14,7 +14,12 @@ export async function listTasks(
   let page = await read(filter)
   while (page.tasks.length === 0 && page.cursor !== undefined)
     page = await read({ ...filter, cursor: page.cursor })
-  return { ...page, tasks: page.tasks.map((task) => toStatus(task, values)) }
+  const statuses = page.tasks.map((task) => toStatus(task, values))
+  return { ...page, tasks: filter.values === false ? statuses.map(withoutOutput) : statuses }
+}
+
+function withoutOutput(task: TaskStatus): TaskStatus {
+  return task.state === 'completed' ? { ...task, output: undefined } : task
 }
 
 /**

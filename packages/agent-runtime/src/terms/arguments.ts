@@ -169,6 +169,7 @@ const listRules: Rules<ListFilter> = {
   lanes: lanesRule,
   parent: parentRule,
   ...submissionRules,
+  values: flagRule,
   limit: wholeNumber(1, 1_000),
   cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER),
 }

@@ -57,6 +57,23 @@ test('a page of steps ends early for large results', async () => {
   expect(rest.cursor).toBeUndefined()
 })
 
+test('a page without values ends only at its limit, however large the inputs are', async () => {
+  await using runtime = await createRuntime({
+    store: 'sqlite::memory:',
+    thread: false,
+    tasks: [defineTask({ type: 'large', input: z.string() }, (_, input) => input)],
+    workers: 0,
+    logger: false,
+  })
+  const input = 'x'.repeat(240_000)
+  await runtime.submitMany(Array.from({ length: 20 }, () => ({ task: 'large', input })))
+  expect((await runtime.list()).tasks.length).toBeLessThan(20)
+  const { tasks, cursor } = await runtime.list({ values: false })
+  expect(tasks).toHaveLength(20)
+  expect(tasks.some((task) => 'input' in task)).toBe(false)
+  expect(cursor).toBeUndefined()
+})
+
 test('a value that a later attempt emits is marked on a page, too, wherever the page begins', async () => {
   const twice = defineTask({ type: 'twice', input: z.null(), retry: { attempts: 2 } }, async (ctx) => {
     await ctx.emit('a')
