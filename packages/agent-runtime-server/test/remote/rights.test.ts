@@ -1,4 +1,4 @@
-import { createWorker, defineTask } from '@ku0/agent-runtime'
+import { createClient, createWorker, defineSupervisor, defineTask } from '@ku0/agent-runtime'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openLine } from '@ku0/agent-runtime-persistence/lines'
@@ -50,4 +50,50 @@ test('a worker whose token may not prune leaves that to the server, and says not
   }
   expect(lines.passed.filter((frame) => frame.startsWith('up') && frame.includes('"prune"'))).toHaveLength(1)
   expect(log.filter((message) => message.includes('retention'))).toEqual([])
+})
+
+test('a supervisor whose token may only work is retried with the children that had completed', async () => {
+  const { store, line, lines, environment } = await lineWith('work')
+  const dial = (...scopes: readonly Scope[]) =>
+    openLine('http://localhost', environment, lines.dialAs({ name: 'other', scopes: new Set(scopes) }))
+  let fails = true
+  const first = defineTask({ type: 'first', input: z.null() }, () => 'first')
+  const second = defineTask({ type: 'second', input: z.string() }, (_ctx, given) => {
+    if (fails) throw new Error('not today')
+    return given
+  })
+  const pair = defineSupervisor({
+    type: 'pair',
+    input: z.string(),
+    maxRestarts: 0,
+    children: {
+      first: { task: first, input: () => null },
+      second: { task: second, after: ['first'], input: (given) => given },
+    },
+  })
+  const options = { config, environment, logger: false } as const
+  const tasks = [pair, first, second]
+  const terms = { tasks, telemetry: false, ...options } as const
+  const worker = await createWorker({ store, ...terms })
+  const operator = await dial('read', 'submit', 'operate')
+  const client = await createClient({ store: operator.store, tasks: [pair], ...options })
+  onTestFinished(() => client.close())
+  const ended = async (taskId: string) => {
+    for (;;) {
+      environment.clock.advanceBy(10)
+      await quietLine({ line, lines })
+      const status = await client.status(taskId)
+      if (status?.state === 'failed' || status?.state === 'completed') return status.state
+    }
+  }
+  const { taskId } = await client.submit(pair, 'given')
+  expect(await ended(taskId)).toBe('failed')
+  await worker.stop({ drain: false })
+  fails = false
+  // Another process has never run the supervisor that was retried.
+  const next = await dial('work')
+  const other = await createWorker({ store: next.store, ...terms })
+  onTestFinished(async () => void (await other.stop({ drain: false })))
+  const again = await client.retry(taskId)
+  expect(await ended(again.taskId)).toBe('completed')
 })

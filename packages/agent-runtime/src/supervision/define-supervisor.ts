@@ -35,7 +35,8 @@ export interface DefinedChild<Task extends TaskDefinition, Input, Before = unkno
   readonly task: Task
   /**
    * Makes the child's input of the supervisor's, and of the results, by id, of the children that had to complete before it; without it the input is
-   * undefined. It is called when the child starts, may be called again in later passes, and may not wait.
+   * undefined. It is called when the child starts, may be called again in later passes, and may not wait. The results are for a second parameter without
+   * a default value.
    */
   readonly input?:
     | ((
@@ -131,6 +132,7 @@ export function defineSupervisor<
             make === undefined
               ? undefined
               : (before: unknown) => (make as (from: unknown, before: unknown) => unknown)(input, before),
+          ignoresBefore: make !== undefined && make.length < 2,
           options: given,
           after: statesIn(after).map(([sibling, until]) => ({
             id: sibling,

@@ -23,6 +23,8 @@ export interface FirstChild {
   readonly task: TaskType
   /** Makes its input when it starts, of the outputs by id of those that had to complete before it. */
   readonly input: ((before: Readonly<Record<string, unknown>>) => unknown) | undefined
+  /** It takes no outputs, so that they are read for nothing. */
+  readonly ignoresBefore: boolean
   readonly options: Omit<SpawnOptions, 'taskId' | 'onParentEnd' | 'whenFull'>
   /** Others that have to be as far before it starts. */
   readonly after: readonly Sibling[]
@@ -99,14 +101,14 @@ async function startAfter(caller: ChildCaller, key: string, child: FirstChild): 
 async function startNew(
   caller: ChildCaller,
   key: string,
-  { task, input, options, after }: FirstChild,
+  { task, input, ignoresBefore, options, after }: FirstChild,
 ): Promise<unknown> {
   const { gate, attempt } = caller.pass
   const start = (given: unknown) => superviseChild(caller, key, task, given, options, after)
   if (input === undefined || attempt.replay !== undefined) return start(undefined)
   gate.begin()
   try {
-    const given = input(await outputsBefore(caller, after))
+    const given = input(ignoresBefore ? {} : await outputsBefore(caller, after))
     return start(given)
   } finally {
     gate.endInWait()
