@@ -134,6 +134,8 @@ export class PostgresDatabase implements Database {
   /** The schema that the store has: this program's, or a later one that has only added to it. */
   private schema: number
   private next: Head | undefined
+  /** What tells others of it once it stands. */
+  private notice: Statement | undefined
   /** The tasks that others have changed since the last commit that this process has seen; undefined where that is not known. */
   private touched: ReadonlySet<number> | undefined
   /** The connection is a new one, perhaps to another server: what was read before is read again. */
@@ -380,6 +382,7 @@ export class PostgresDatabase implements Database {
   private beginAnew(): void {
     this.ahead.forget()
     this.next = undefined
+    this.notice = undefined
     this.writes = []
     this.touched = undefined
     this.isStale = false
@@ -571,7 +574,7 @@ export class PostgresDatabase implements Database {
     // Others see renewals, and who has come, when they look by themselves.
     const news = untold === version ? 'all' : newsOf(changes, this.process)
     if (news !== 'none')
-      this.add(this.presence.notifyText, [newsText({ writer: this.process, version, news })])
+      this.notice = statement(this.presence.notifyText, [newsText({ writer: this.process, version, news })])
   }
 
   async commit(isLast: boolean): Promise<void> {
@@ -621,7 +624,7 @@ export class PostgresDatabase implements Database {
 
   /** All that is written and the commit are one round trip. */
   private sendCommit(isLast: boolean): Sent {
-    const { session, next, open, writes, head } = this
+    const { session, next, open, writes, head, notice } = this
     const statements: Statement[] = open === 'assumed' ? [...this.connections.beginning] : []
     if (next !== undefined) statements.push(movedHead(this.schema, head, next, this.process))
     else if (open === 'assumed') statements.push(standingHead(this.schema, head))
@@ -630,10 +633,14 @@ export class PostgresDatabase implements Database {
     statements.push(...writes, ...turn, { text: timesText, values: [] }, { text: 'COMMIT', values: [] })
     this.open = 'no'
     this.writes = []
+    this.notice = undefined
     this.questions.asking.forget()
     const to = { ...(next ?? head) }
     this.underWay.sent.push(to)
-    return { answered: this.answered(session.batch(statements), to, turn.length > 0) }
+    const answer = session.batch(statements)
+    // Behind it: a commit that notifies waits for all others of the server that do, and keeps them waiting until it is synced.
+    if (notice !== undefined) session.batch([notice]).catch(() => undefined)
+    return { answered: this.answered(answer, to, turn.length > 0) }
   }
 
   private async answered(answer: Promise<readonly Found[]>, to: Head, asksTurn: boolean): Promise<void> {
@@ -736,8 +743,11 @@ export class PostgresDatabase implements Database {
           ...(this.configuration === undefined ? [] : [raisedVersion]),
           ...endedProcesses([this.process], this.now().at),
         ]
-        if (this.presence.notifies) this.add(this.presence.notifyText, [String(this.process)])
-        await this.session.batch([...this.connections.beginning, ...this.writes, statement('COMMIT')])
+        const told = this.presence.notifies
+          ? [statement(this.presence.notifyText, [String(this.process)])]
+          : []
+        const { beginning } = this.connections
+        await this.session.batch([...beginning, ...this.writes, statement('COMMIT'), ...told])
       } catch {
         // Its silence says the same, later.
       }

@@ -2,6 +2,8 @@ import { Scene } from '@ku0/agent-runtime-conformance'
 import type { ExecutionConfig } from '@ku0/agent-runtime-core'
 import type { VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { expect, onTestFinished, test } from 'vitest'
+import { startPostgres } from '../../../agent-gym/src/place/postgres-server.ts'
+import { openStore } from '../../src/index.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
 import { newPostgresStore, partsOf, quiet } from '../helpers/postgres-store.ts'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
@@ -59,6 +61,8 @@ async function play(
       let heard: News[] = []
       client.on('notification', ({ payload = '' }) => heard.push(newsIn(payload).news))
       const told = async () => {
+        // A notice is sent behind its commit, on the same connection.
+        for (const { store } of scenes) await partsOf(store).db.eventsAfter(0, 0)
         await client.query('SELECT 1')
         const found = heard
         heard = []
@@ -353,4 +357,40 @@ test('a process that begins to follow looks at commits that did not concern it b
   expect(presence.wantMissed()).toBe(true)
   expect(presence.takeTold()).toBe(12)
   expect(presence.wantMissed()).toBe(false)
+})
+
+test('a notice is sent behind its commit, in a transaction of its own: one that notifies holds a lock of the whole server', async () => {
+  const server = await startPostgres({ fsync: false, settings: ['log_statement=all', 'log_line_prefix=%p '] })
+  onTestFinished(server.stop)
+  const url = `${server.url}?schema=notices`
+  const [one, two] = [await openStore(url, { thread: false }), await openStore(url, { thread: false })]
+  await two.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 9, types: ['other'] }] })
+  const statements = () =>
+    server
+      .log()
+      .matchAll(/^(\d+) LOG: {2}(?:statement|execute [^:]*): (.*)$/gm)
+      .map(([, pid, sql]) => ({ pid, sql }))
+  const notices = () => {
+    const before = new Map<string | undefined, string | undefined>()
+    const found: (string | undefined)[] = []
+    for (const { pid, sql } of statements()) {
+      // The connections that listen say that they have come.
+      if (
+        sql?.includes('pg_notify') === true &&
+        before.has(pid) &&
+        before.get(pid)?.includes('LISTEN') !== true
+      )
+        found.push(before.get(pid))
+      before.set(pid, sql)
+    }
+    return found
+  }
+  await expect
+    .poll(async () => {
+      await one.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: 'null' }] })
+      return notices().length
+    })
+    .toBeGreaterThan(2)
+  expect(new Set(notices())).toEqual(new Set(['COMMIT']))
+  await Promise.all([one.close(), two.close()])
 })
