@@ -51,6 +51,13 @@ const pairs: readonly Left[] = [
     ],
   },
   {
+    file: `${persistence}/postgres/model.proof.test.ts`,
+    meanwhile: [
+      `${persistence}/model/model.proof.test.ts`,
+      `${persistence}/postgres/conformance.proof.test.ts`,
+    ],
+  },
+  {
     file: `${persistence}/postgres/settings.proof.test.ts`,
     meanwhile: [
       `${persistence}/processes/settings.test.ts`,

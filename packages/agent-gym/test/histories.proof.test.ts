@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { draws } from '../../../tools/draws.ts'
 import { checkHistories } from '../src/histories/check-histories.ts'
 import { linearize } from '../src/histories/linearize.ts'
 import type { Deed, Operation } from '../src/histories/operation.ts'
+import { openStorePlace, type StoreKind } from '../src/place/store-place.ts'
 import { runHistory } from '../src/histories/run-history.ts'
 import { CodeCache } from '../src/host/code-cache.ts'
 
@@ -252,13 +254,18 @@ describe('histories of a store', () => {
       ])
   })
 
-  test('histories of real processes that are killed and stopped have an order that explains every answer', async () => {
-    using cache = CodeCache.open()
-    const plan = { seed: 1, history: 0, compileCache: cache.folder }
-    const { faults, ...counts } = await runHistory(plan, new AbortController().signal)
-    expect(faults).toEqual([])
-    expect(counts).toMatchObject({ kills: 2, stops: 1, tasks: 14 })
-    expect(counts.operations).toBeGreaterThan(300)
-    expect(counts.ok / counts.operations).toBeGreaterThan(0.6)
-  })
+  test.each(draws<readonly StoreKind[]>(['sqlite'], ['sqlite'], ['sqlite', 'postgres']))(
+    'histories of real processes that are killed and stopped have an order that explains every answer (%s)',
+    async (kind) => {
+      using cache = CodeCache.open()
+      const place = await openStorePlace(kind, undefined)
+      onTestFinished(() => place.close())
+      const plan = { seed: 1, history: 0, compileCache: cache.folder, place }
+      const { faults, ...counts } = await runHistory(plan, new AbortController().signal)
+      expect(faults).toEqual([])
+      expect(counts).toMatchObject({ kills: 2, stops: 1, tasks: 14 })
+      expect(counts.operations).toBeGreaterThan(300)
+      expect(counts.ok / counts.operations).toBeGreaterThan(0.6)
+    },
+  )
 })

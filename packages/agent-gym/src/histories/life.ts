@@ -10,10 +10,10 @@ import { historyConfig } from './config.ts'
 import { RecordedStore } from './recorded-store.ts'
 import { Recorder } from './recorder.ts'
 
-const [folder = '', name = '', seed = '1', tasks = '1', calls = '0'] = process.argv.slice(2)
+const [folder = '', name = '', seed = '1', tasks = '1', calls = '0', url = ''] = process.argv.slice(2)
 const recorder = new Recorder(`${folder}/${name}.jsonl`)
 const { config } = parseExecutionConfig(historyConfig)
-const store = await openStore(`sqlite:${folder}/runtime.db`, { config })
+const store = await openStore(url, { config })
 const runtime = await createRuntime({
   strict: false,
   store: new RecordedStore(store, recorder),

@@ -6,6 +6,7 @@ import { type ExecutionStore } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { startProgram, type StartedProgram } from '../host/program.ts'
+import { files, type StorePlace } from '../place/store-place.ts'
 import { seededRandom } from '../work/random.ts'
 import { checkHistories, type HistoriesCheck, type StoreAtEnd } from './check-histories.ts'
 import { readRecord } from './recorder.ts'
@@ -16,6 +17,8 @@ export interface HistoryPlan {
   /** Counted through all histories of a run, so that each draws its own. */
   readonly history: number
   readonly compileCache: string
+  /** Where the store is; a file by default. */
+  readonly place?: StorePlace
 }
 
 /** The outcome. */
@@ -34,16 +37,17 @@ const calls = 40
  * drawn from the seed; who was killed is followed by another. When all is over every task's history is judged.
  */
 export async function runHistory(
-  { seed, history, compileCache }: HistoryPlan,
+  { seed, history, compileCache, place = files }: HistoryPlan,
   signal: AbortSignal,
 ): Promise<History> {
   const random = seededRandom(seed, `history ${history}`)
   const folder = mkdtempSync(join(tmpdir(), 'gym-history-'))
+  const store = place.newStore(folder)
   const names: string[] = []
   const start = (count: number): StartedProgram => {
     const name = `p${names.length + 1}`
     names.push(name)
-    const args = [folder, name, String(seed * 1_000 + history), String(tasks), String(count)]
+    const args = [folder, name, String(seed * 1_000 + history), String(tasks), String(count), store]
     return startProgram('@ku0/agent-gym/history-life', args, { compileCache, signal })
   }
   /** A process that dies, is stopped for a while, or lives on. */
@@ -70,10 +74,11 @@ export async function runHistory(
     const check = checkHistories(
       records.flatMap((it) => it.calls),
       records.flatMap((it) => it.followed),
-      await storeAtEnd(`sqlite:${folder}/runtime.db`),
+      await storeAtEnd(store),
     )
     return { ...check, kills: processes - 1, stops: 1 }
   } finally {
+    await place.remove(store)
     rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -47,12 +47,15 @@ export const sharingConfigs = (
 export const seen = new Map<string, number>()
 export const count = (what: string, by = 1) => seen.set(what, (seen.get(what) ?? 0) + by)
 
+type SceneSetting = NonNullable<ConstructorParameters<typeof Scene>[3]>
+
 /** The store under test, as far as it corresponds to the model by sequence and dispatch number. */
 export class Real {
   scene!: Scene
   readonly taskIds = new Map<number, string>()
   readonly leaseIds = new Map<number, string>()
   private readonly reopen: () => Promise<ExecutionStore>
+  private readonly setting: SceneSetting
   readonly environment
   private claimed = 0
   readonly config: ExecutionConfig
@@ -62,14 +65,16 @@ export class Real {
   constructor(
     open: (config: ExecutionConfig, environment: Real['environment']) => Promise<ExecutionStore>,
     given: ExecutionConfig = config,
+    quiet?: SceneSetting['quiet'],
   ) {
+    this.setting = { digest: nodeDigest, ...(quiet === undefined ? {} : { quiet }) }
     this.config = given
     this.environment = { ...createVirtualEnvironment('model'), digest: nodeDigest }
     this.reopen = () => open(given, this.environment)
   }
 
   async open(): Promise<void> {
-    this.scene = new Scene(await this.reopen(), this.config, this.environment.clock, { digest: nodeDigest })
+    this.scene = new Scene(await this.reopen(), this.config, this.environment.clock, this.setting)
     this.claimed = 0
     await this.scene.idle()
   }
@@ -94,4 +99,15 @@ export class Real {
       'no lease'
     )
   }
+}
+
+/** Quotas that something holds once every task has ended. */
+export async function heldAfterAll({ scene }: Real): Promise<readonly unknown[]> {
+  const { tasks } = await scene.read({
+    kind: 'tasks',
+    filter: { states: ['queued', 'running', 'waiting'], limit: 1_000 },
+  })
+  for (const { taskId } of tasks) await scene.cancel(taskId)
+  const { quotas } = await scene.read({ kind: 'stats' })
+  return quotas.filter(({ queued, running }) => queued !== 0 || running !== 0)
 }

@@ -6,20 +6,9 @@ import { draws, everyNth } from '../../../../tools/draws.ts'
 import { openStore } from '../../src/index.ts'
 import { Restart } from './model-commands.ts'
 import { forkingLifeOf, lifeOf, losingLifeOf, sharingLifeOf, spendingLifeOf } from './model-lives.ts'
-import { config, Real, sharingConfigs } from './model-real.ts'
+import { config, heldAfterAll, Real, sharingConfigs } from './model-real.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 import { assertClosedStore } from '../helpers/closed-store.ts'
-
-/** Quotas that something holds once every task has ended. */
-async function heldAfterAll({ scene }: Real): Promise<readonly unknown[]> {
-  const { tasks } = await scene.read({
-    kind: 'tasks',
-    filter: { states: ['queued', 'running', 'waiting'], limit: 1_000 },
-  })
-  for (const { taskId } of tasks) await scene.cancel(taskId)
-  const { quotas } = await scene.read({ kind: 'stats' })
-  return quotas.filter(({ queued, running }) => queued !== 0 || running !== 0)
-}
 
 /** How many random lives are played; more of them by MODEL_RUNS, others by MODEL_SEED. */
 export const runs = Number(process.env['MODEL_RUNS'] ?? draws(1, 12, 40))

@@ -366,10 +366,10 @@ test('a notice is sent behind its commit, in a transaction of its own: one that 
   const [one, two] = [await openStore(url, { thread: false }), await openStore(url, { thread: false })]
   await two.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 9, types: ['other'] }] })
   const statements = () =>
-    server
-      .log()
-      .matchAll(/^(\d+) LOG: {2}(?:statement|execute [^:]*): (.*)$/gm)
-      .map(([, pid, sql]) => ({ pid, sql }))
+    Array.from(
+      server.log().matchAll(/^(\d+) LOG: {2}(?:statement|execute [^:]*): (.*)$/gm),
+      ([, pid, sql]) => ({ pid, sql }),
+    )
   const notices = () => {
     const before = new Map<string | undefined, string | undefined>()
     const found: (string | undefined)[] = []

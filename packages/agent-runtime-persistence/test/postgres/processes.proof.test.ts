@@ -1,9 +1,11 @@
+import { join } from 'node:path'
 import type { Claim, ExecutionStore } from '@ku0/agent-runtime-core'
 import { expect, test } from 'vitest'
 import { slowness } from '../../../../tools/cpu/slowness.ts'
 import { openStore, verifyStore } from '../../src/index.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
+import { scratchFolder } from '../helpers/scratch-folder.ts'
 
 const config = {
   leaseTtlMs: 4_000,
@@ -151,6 +153,40 @@ test('a cancel reaches the holder in another process, and a process that dies is
   await child.kill()
   expect(await requeued).toBe(second?.accepted === true ? second.taskId : '')
   await store.close()
+})
+
+test.each([
+  ['a file', () => Promise.resolve(`sqlite:${join(scratchFolder(), 'it.db')}`)],
+  ['PostgreSQL', async () => (await sharedServer()).newStore()],
+] as const)('5.7 a cancel reaches the holder in another process within 200 ms, on %s', async (_, place) => {
+  const url = await place()
+  const [one, two] = [
+    await openStore(url, { config, thread: false }),
+    await openStore(url, { config, thread: false }),
+  ]
+  const times = 11
+  let claimed = Promise.withResolvers<string>()
+  let noticed = Promise.withResolvers<void>()
+  two.listen({
+    claimed: ([claim]) => claimed.resolve(claim?.taskId ?? ''),
+    noticed: () => noticed.resolve(),
+  })
+  await two.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: times, types: ['*'] }] })
+  two.demand('w', times)
+  const waits: number[] = []
+  for (let n = 0; n < times; n += 1) {
+    claimed = Promise.withResolvers()
+    noticed = Promise.withResolvers()
+    await one.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: 'null' }] })
+    const taskId = await claimed.promise
+    const at = performance.now()
+    await one.write({ kind: 'cancel', taskId })
+    await noticed.promise
+    waits.push(performance.now() - at)
+  }
+  await Promise.all([one.close(), two.close()])
+  const median = waits.toSorted((a, b) => a - b)[(times - 1) / 2] ?? Number.POSITIVE_INFINITY
+  expect(median / slowness()).toBeLessThan(200)
 })
 
 test('the task of a process that dies goes back within a second', async () => {
