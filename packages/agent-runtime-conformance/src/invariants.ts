@@ -392,7 +392,7 @@ function* workerRules({ tasks, workers }: StoreSnapshot): Iterable<string> {
     if (inFlight > held) yield `I11 worker ${workerId} says ${inFlight} in flight, ${held} leases are live`
     for (const { capacity, inFlight: own, state } of rows) {
       if (own > capacity) yield `I11 worker ${workerId} of capacity ${capacity} has ${own} in flight`
-      if (state !== 'draining' && (state === 'busy') !== own > 0)
+      if (state !== 'draining' && state !== 'silent' && (state === 'busy') !== own > 0)
         yield `C6 worker ${workerId} is ${state} with ${own} in flight`
     }
   }

@@ -111,7 +111,7 @@ async function awaited(client: Connection, taskId: string, options: Options, cal
 
 /** A task of a type that nobody runs is no error, and waits for ever: better to say so at once. */
 async function noteNoWorker(client: Connection, type: string, { print }: Call): Promise<void> {
-  const workers = await client.workers()
+  const workers = (await client.workers()).filter(({ state }) => state !== 'silent')
   if (workers.some(({ types }) => types.includes(type) || types.includes('*'))) return
   const others = [...new Set(workers.flatMap(({ types }) => types))]
   print.note(

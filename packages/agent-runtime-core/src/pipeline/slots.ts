@@ -25,7 +25,8 @@ export function slotShortage(
   workers: readonly StageWorker[],
 ): SlotShortage | undefined {
   const able = workers.filter(
-    (worker) => worker.state !== 'draining' && types.some((type) => runsType(worker.types, type)),
+    ({ state, types: own }) =>
+      state !== 'draining' && state !== 'silent' && types.some((type) => runsType(own, type)),
   )
   const slots = able.reduce((sum, { capacity }) => sum + capacity, 0)
   return slots === 0 || slots >= types.length ? undefined : { tasks: types.length, slots }

@@ -3,7 +3,8 @@ import { Lane } from '../task/lane-schema.ts'
 import { workerStates } from './worker.ts'
 
 /**
- * A worker as the registry knows it. `busy` means that it runs at least one task; it takes more while below `capacity`.
+ * A worker as the registry knows it. `busy` means that it runs at least one task; it takes more while below `capacity`. `silent` means that it was not
+ * seen for the time of a lease.
  * Source: Track AA, Data Model.
  */
 export const WorkerStatus = z.strictObject({

@@ -115,7 +115,7 @@ export function prepareQueueView(context: QueueContext, workers: () => readonly 
     const all = load.streams()
     const byId = new Map(all.map((stream) => [stream.id, stream]))
     const queued = all.filter(({ depth }) => depth > 0)
-    const present = workers().filter(({ lastSeenAt }) => leaseAt - lastSeenAt < context.config.leaseTtlMs)
+    const present = workers().filter(({ state }) => state !== 'silent')
     const live = present.filter(({ state }) => state !== 'draining')
     const counted = load.quotas()
     const quotas = new Map<string, QuotaRow>(counted.map((quota) => [quota.key, quota]))

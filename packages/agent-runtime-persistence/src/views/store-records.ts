@@ -15,10 +15,13 @@ import {
   dominantOf,
   heldByClient,
   isPauseRow,
+  isSilent,
+  isTakenForGone,
   pausesIn,
   readWorkerFlags,
   scheduleRecordOf,
 } from '@ku0/agent-runtime-core/transition'
+import { REMOTE } from '../process-identity.ts'
 import { storedList, storedObject } from '../sqlite/stored.ts'
 import type { ReadContext } from './read-context.ts'
 
@@ -50,11 +53,21 @@ export function prepareStoreRecords(context: ReadContext) {
   return { workers, stats, schedules, clients }
 
   function workers(): WorkerStatus[] {
-    return allWorkers.all().map((row) => {
+    const { leaseAt } = context.now()
+    const { leaseTtlMs } = context.config
+    return allWorkers.all().flatMap((row) => {
+      const processId = context.processId(row.process) ?? String(row.process)
+      if (processId === REMOTE && isTakenForGone(row.last_seen_at, leaseAt, leaseTtlMs)) return []
       const { draining, drainAsked, lanes: own } = readWorkerFlags(row.draining)
       return {
         workerId: row.worker_id,
-        state: draining || drainAsked ? 'draining' : row.in_flight > 0 ? 'busy' : 'idle',
+        state: isSilent(row.last_seen_at, leaseAt, leaseTtlMs)
+          ? 'silent'
+          : draining || drainAsked
+            ? 'draining'
+            : row.in_flight > 0
+              ? 'busy'
+              : 'idle',
         capacity: row.capacity,
         inFlight: row.in_flight,
         lastSeenAt: row.last_seen_at,
@@ -67,7 +80,7 @@ export function prepareStoreRecords(context: ReadContext) {
                 WorkerStatus['settings']
               >,
             }),
-        processId: context.processId(row.process) ?? String(row.process),
+        processId,
       }
     })
   }

@@ -103,3 +103,46 @@ test('a process that reads nothing is cut off at the bound, and gets its answers
   expect(await written).toMatchObject([{ accepted: true }])
   expect(await store.read(stats)).toMatchObject({ depth: { normal: 1 } })
 })
+
+test('C6 a worker whose line is dead is silent after the time of a lease, gone after three, and back when it comes back', async () => {
+  const { store, behind, line, lines, clock } = await processOn({})
+  const register = (workerId: string) => ({
+    kind: 'registerWorkers' as const,
+    workers: [{ workerId, capacity: 4, types: ['crawl'] }],
+  })
+  await store.write(register('far'))
+  await behind.write(register('near'))
+  store.demand('far', 4)
+  await quietLine({ line, lines })
+  const states = async () =>
+    (await behind.read({ kind: 'workers' })).map(({ workerId, state }) => [workerId, state])
+  const advance = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 1_000) {
+      clock.advanceBy(1_000)
+      await quietLine({ line, lines })
+    }
+  }
+  await advance(4 * config.leaseTtlMs)
+  expect(await states()).toEqual([
+    ['far', 'idle'],
+    ['near', 'idle'],
+  ])
+
+  lines.isDark = true
+  await advance(2 * config.leaseTtlMs)
+  expect(await states()).toEqual([
+    ['far', 'silent'],
+    ['near', 'idle'],
+  ])
+  await advance(2 * config.leaseTtlMs)
+  expect(await states()).toEqual([['near', 'idle']])
+
+  lines.isDark = false
+  await advance(config.leaseTtlMs)
+  expect(await states()).toEqual([
+    ['far', 'idle'],
+    ['near', 'idle'],
+  ])
+  await behind.write({ kind: 'submit', tasks: [{ type: 'crawl', lane: 'normal', input: 'null' }] })
+  expect(await behind.read({ kind: 'stats' })).toMatchObject({ running: 1 })
+})

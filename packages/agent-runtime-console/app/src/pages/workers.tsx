@@ -10,11 +10,10 @@ import { CopyAs } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { count, shortId, some } from '../ui/format.ts'
 import { More } from '../ui/more.tsx'
-import { useNow, When } from '../ui/now.tsx'
+import { When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
 import { Confirmed } from '../ui/question.tsx'
 import { RowLink, Table } from '../ui/table.tsx'
-import { STALE_MS } from './overview/needs.tsx'
 
 /** Who runs tasks, and which. */
 export function WorkersPage() {
@@ -26,7 +25,6 @@ export function WorkersPage() {
   const stats = useLiveQuery(['queue stats'], () => api().stats())
   // The server goes on through tasks that nobody runs.
   const hasMoreLeases = leases.hasNextPage && (leases.data?.length ?? 0) < (stats.data?.running ?? Infinity)
-  const now = useNow(5_000)
   return (
     <Page title="Workers" beside={<CopyAs path="/workers" call="workers()" json={workers.data} />}>
       <Asked query={workers} what="the workers">
@@ -54,8 +52,8 @@ export function WorkersPage() {
                 },
                 {
                   name: 'State',
-                  show: ({ state, lastSeenAt }) =>
-                    now - lastSeenAt > STALE_MS ? <span className="bad-note">silent</span> : state,
+                  show: ({ state }) =>
+                    state === 'silent' ? <span className="bad-note">silent</span> : state,
                 },
                 {
                   name: 'Slots',

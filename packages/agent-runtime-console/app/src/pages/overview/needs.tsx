@@ -6,11 +6,7 @@ import { useLiveQuery } from '../../server/live.tsx'
 import { api } from '../../server/session.ts'
 import { useShownError } from '../../ui/asked.tsx'
 import { count } from '../../ui/format.ts'
-import { useNow } from '../../ui/now.tsx'
 import { Problem } from '../../ui/problem.tsx'
-
-/** A worker that was not seen for longer may be gone. */
-export const STALE_MS = 60_000
 
 interface Route {
   readonly route: string
@@ -19,7 +15,6 @@ interface Route {
 
 /** What does not go on by itself. */
 export function Needs({ stats: { totals, deleted } }: { readonly stats: StoreStats }) {
-  const now = useNow(10_000)
   const approvals = useLiveQuery(['approvals'], () => api().approvals.list({ limit: 100 }))
   const budgets = useLiveQuery(['budgets'], () => api().budgets.list({ limit: 100 }))
   const why = useLiveQuery(['queue'], () => api().explainQueue())
@@ -33,7 +28,7 @@ export function Needs({ stats: { totals, deleted } }: { readonly stats: StoreSta
   // All that ever failed, without those that retention has deleted: to count the tasks would look at each.
   const failed = totals.failed - deleted.failed
   const reason = (name: string) => why.data?.reasons.find((it) => it.reason === name)?.count ?? 0
-  const stale = workers.data?.filter(({ lastSeenAt }) => now - lastSeenAt > STALE_MS).length ?? 0
+  const stale = workers.data?.filter(({ state }) => state === 'silent').length ?? 0
   const open = routes.data?.routes.filter(({ circuit }) => circuit !== 'closed').length ?? 0
   const needs: readonly (readonly [
     many: number,
@@ -80,13 +75,7 @@ export function Needs({ stats: { totals, deleted } }: { readonly stats: StoreSta
       (text) => <Link to="/dead-letters">{text}</Link>,
     ],
     [open, false, 'circuit is open', 'circuits are open', (text) => <Link to="/limits">{text}</Link>],
-    [
-      stale,
-      false,
-      'worker has been silent for a minute',
-      'workers have been silent for a minute',
-      (text) => <Link to="/workers">{text}</Link>,
-    ],
+    [stale, false, 'worker is silent', 'workers are silent', (text) => <Link to="/workers">{text}</Link>],
   ]
   const some = needs.filter(([many]) => many > 0)
   return (
