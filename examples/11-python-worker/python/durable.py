@@ -48,6 +48,10 @@ class TookTooLong(Exception):
     """The task's `timeoutMs` is over."""
 
 
+class Away(Exception):
+    """The server does not answer, and the worker was stopped."""
+
+
 class PassOver(BaseException):
     """This run of the handler is over. It is no Exception, so that a handler's `except Exception` does not catch it."""
 
@@ -62,8 +66,8 @@ class Worker:
     def __init__(self, url, token=None, capacity=4):
         self._base, self._token, self._capacity = f"{url.rstrip('/')}/api/v1/workers", token, capacity
         self._handlers, self._held, self._calls = {}, {}, itertools.count(1)
-        self._lock, self._writing, self._stopped = threading.Lock(), threading.Lock(), threading.Event()
-        self._id = None
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._id, self._stopped_at = None, None
 
     def task(self, name):
         """Decorates the handler of a task type: it takes the context and the input, and returns the output."""
@@ -71,31 +75,44 @@ class Worker:
 
     def run(self):
         """Claims and runs tasks until `stop` is called."""
-        self._register()
-        threading.Thread(target=self._beat, daemon=True).start()
-        while not self._stopped.is_set():
-            try:
-                polled = {"held": self._leases(), "waitMs": 5_000}
-                for claim in self._ask("POST", f"/{self._id}/claims", polled)["claims"]:
-                    self._start(claim)
-            except Refused as refused:
-                if refused.code != "no_such_worker":
-                    raise
-                self._register()
-        while self._leases():
-            time.sleep(0.05)
-        self._ask("DELETE", f"/{self._id}")
+        try:
+            self._register()
+            threading.Thread(target=self._beat, daemon=True).start()
+            while self._stopped_at is None:
+                self._poll()
+            while self._leases():
+                time.sleep(0.05)
+            self._ask("DELETE", f"/{self._id}")
+        except Away:
+            # What runs still ends, or finds the server away by itself. The server sees that this worker is gone.
+            while self._leases():
+                time.sleep(0.05)
+
+    def _poll(self):
+        try:
+            polled = {"held": self._leases(), "waitMs": 5_000}
+            for claim in self._ask("POST", f"/{self._id}/claims", polled)["claims"]:
+                self._start(claim)
+        except Refused as refused:
+            if refused.code != "no_such_worker":
+                raise
+            self._register()
 
     def stop(self):
-        """Ends `run` after the present request for claims, 5 seconds at most, and the running tasks."""
-        self._stopped.set()
+        """Ends `run` after the present request for claims, 5 seconds at most, and the running tasks.
+
+        A server that is away holds nothing up: nobody waits for it any more, but for 5 seconds to record what a task has done.
+        """
+        self._stopped_at = time.monotonic()
 
     def write(self, lease, path, body):
         """One request about a lease. If its answer is lost, it is sent again under the same number, and is not done twice."""
         with self._writing:
             try:
                 numbered = {**body, "call": next(self._calls)}
-                return self._ask("POST", f"/{self._id}/leases/{lease}/{path}", numbered)
+                return self._ask("POST", f"/{self._id}/leases/{lease}/{path}", numbered, patience=5)
+            except Away:
+                raise PassOver from None  # The lease runs out, and another worker goes on.
             except Refused as refused:
                 if refused.code in ("lease_lost", "no_such_worker"):
                     raise PassOver from None
@@ -159,7 +176,7 @@ class Worker:
                 continue
             try:
                 news = self._ask("POST", f"/{self._id}/heartbeat", {"held": held})["news"]
-            except Refused:
+            except (Refused, Away):
                 continue  # The next request for claims registers again.
             with self._lock:
                 for item in news:
@@ -170,8 +187,11 @@ class Worker:
                         context.is_over = True
                         del self._held[item["leaseId"]]
 
-    def _ask(self, method, path, body=None):
-        """Sends a request again until the server has answered it, and says once if that takes long: a server that restarts is a pause."""
+    def _ask(self, method, path, body=None, patience=0):
+        """Sends a request again until the server has answered it, and says once if that takes long: a server that restarts is a pause.
+
+        Once the worker was stopped, it does so for `patience` more seconds.
+        """
         data = json.dumps(body, allow_nan=False).encode() if body is not None else None
         headers = {"content-type": "application/json"}
         if self._token:
@@ -179,7 +199,7 @@ class Worker:
         for tries in itertools.count():
             try:
                 request = urllib.request.Request(self._base + path, data, headers, method=method)
-                with urllib.request.urlopen(request, timeout=60) as answer:
+                with urllib.request.urlopen(request, timeout=15) as answer:
                     text = answer.read()
                     return json.loads(text) if text else None
             except urllib.error.HTTPError as error:
@@ -189,6 +209,8 @@ class Worker:
                 why = error
             except (OSError, http.client.HTTPException) as error:
                 why = error
+            if self._stopped_at is not None and time.monotonic() >= self._stopped_at + patience:
+                raise Away
             if tries == 3:
                 print(f"no answer from {self._base}: {why}; asks again until there is one", file=sys.stderr, flush=True)
             time.sleep(min(0.1 * 2**tries, 2))

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createClient } from '@ku0/agent-runtime'
@@ -140,3 +141,32 @@ test.each(Object.entries(kinds))(
     expect((await runIn({ folder }, 'verify')).code).toBe(0)
   },
 )
+
+test('the Python worker of the example ends when it is stopped, also while no server answers', async () => {
+  const gone = createServer()
+  gone.listen(0, '127.0.0.1')
+  await once(gone, 'listening')
+  const { port } = gone.address() as AddressInfo
+  const stops = `
+import threading
+from durable import Worker
+
+worker = Worker("http://127.0.0.1:${port}")
+threading.Thread(target=lambda: (input(), worker.stop())).start()
+worker.run()
+print("ended", flush=True)
+`
+  // A request is on its way when the server dies, so the worker is in the middle of asking.
+  gone.once('connection', (socket) => {
+    socket.destroy()
+    gone.close()
+  })
+  const worker = spawn('python3', ['-c', stops], { env: { ...process.env, PYTHONPATH: example } })
+  onTestFinished(() => void worker.kill('SIGKILL'))
+  const lines: string[] = []
+  createInterface(worker.stdout).on('line', (line) => lines.push(line))
+  // It says once that nobody answers.
+  await once(createInterface(worker.stderr), 'line')
+  worker.stdin.write('\n')
+  expect([await once(worker, 'exit'), lines]).toEqual([[0, null], ['ended']])
+})
