@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createRuntime, defineTask, type Runtime } from '@ku0/agent-runtime'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { titled } from './project/approving.ts'
+import { hears, titled } from './project/approving.ts'
 import { greet, others, review } from './project/tasks.ts'
 import { runIn } from './stores-and-shells.ts'
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const silent = { thread: false, strict: false, logger: false, telemetry: false } as const
   runtime = await createRuntime({
     store: `sqlite:${store}`,
-    tasks: [greet, review, spend, titled, ...others],
+    tasks: [greet, review, spend, titled, hears, ...others],
     ...silent,
   })
 })
@@ -78,6 +78,26 @@ describe('answers', () => {
     expect(await approve('5')).toMatchObject({ code: 2, err: expect.stringContaining('schema') as string })
     expect((await runtime.status(taskId))?.state).toBe('waiting')
     expect(await approve('"A title"')).toMatchObject({ code: 0 })
+    expect(await runtime.result(taskId)).toBe('A title')
+  })
+
+  test('the module of task types is an option of approvals and signals, and checks what they give', async () => {
+    const tasksOption = ['--tasks', join(import.meta.dirname, 'project/approving.ts')]
+    const taskId = await parked('titled', null)
+    const { approvals } = (await json('approvals', '--task', taskId)) as {
+      approvals: { approvalId: string }[]
+    }
+    const [{ approvalId } = { approvalId: '' }] = approvals
+    const refused = await agent('approvals', 'approve', approvalId, '--value', '5', ...tasksOption)
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('schema') as string })
+    const heard = await parked('hears', null)
+    const wrong = await agent('signal', heard, 'go', '5', ...tasksOption)
+    expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('schema') as string })
+    expect((await runtime.status(heard))?.state).toBe('waiting')
+    expect((await agent('signal', heard, 'go', '"yes"', ...tasksOption)).code).toBe(0)
+    expect(await runtime.result(heard)).toBe('yes')
+    const approve = ['approvals', 'approve', approvalId, '--value', '"A title"']
+    expect((await agent(...approve, ...tasksOption)).code).toBe(0)
     expect(await runtime.result(taskId)).toBe('A title')
   })
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createRuntime } from '@ku0/agent-runtime'
+import { serve } from '@ku0/agent-runtime-server'
 import { expect, test } from 'vitest'
 import type { Settings } from '../src/settings/settings.ts'
 import { loadTaskTypes, type TaskTypes } from '../src/task-types.ts'
@@ -60,6 +61,29 @@ test('11.9 a client buys credits, runs out, sees what is missing, and goes on af
   await agent('credits', 'buy', 'acme', '3')
   expect((await agent('result', 'second', '--wait')).out).toBe('6\n')
   expect((await agent('credits', 'show', 'acme')).out).toMatch(/\nfree +0\nreserved +0\nspent +10\n/)
+})
+
+test('11.9 tasks without a client go on after credits were bought for the empty name', async () => {
+  const folder = scratchFolder()
+  const store = `sqlite:${join(folder, 'it.db')}`
+  const config = { shares: { ledger: true, outOfCredits: 'park', startCredits: 0 } } as const
+  writeFileSync(
+    join(folder, 'agent-runtime.config.ts'),
+    `export default ${JSON.stringify({ store, config })}`,
+  )
+  await using runtime = await createRuntime({ store, config, tasks: others, logger: false, thread: false })
+  const agent = (...args: string[]) => runIn({ folder }, ...args)
+  await agent('submit', 'work', '3', '--id', 'nameless')
+  expect((await agent('explain', 'nameless')).out).toContain(
+    "1 missing; buy credits with credits.purchase, or agent-runtime credits buy '' AMOUNT; tasks that name no client are paid for by the client ''",
+  )
+  expect((await agent('credits', 'buy', '', '3')).out).toBe('the client without a name has 3 free credits\n')
+  expect((await agent('result', 'nameless', '--wait')).out).toBe('6\n')
+  const server = await serve(runtime, { port: 0 })
+  const remote = (...args: string[]) => agent(...args, '--server', server.url)
+  expect((await remote('credits', 'buy', '', '10')).out).toMatch(/^the client without a name has 12 free/)
+  expect((await remote('credits', 'show', '')).out).toMatch(/^client +without a name\n/)
+  await server.close()
 })
 
 test('a worker says what is wrong with its module', async () => {

@@ -28,6 +28,18 @@ test('health, readiness and metrics need no token on loopback, and one elsewhere
   }
 })
 
+test('11.8 credits are bought for tasks without a client, whose client has an empty name', async () => {
+  const bought = await call('POST', '/api/v1/clients//credits', { amount: 5 })
+  expect([bought.status, bought.json.entry?.client, bought.json.entry?.amount]).toEqual([201, '', 5])
+  const { json } = await call('GET', '/api/v1/clients//credits')
+  expect(json).toMatchObject({ client: '', entries: 2 })
+  expect((await call('GET', '/api/v1/clients//ledger')).json.entries).toHaveLength(2)
+  expect((await call('PUT', '/api/v1/clients/', { credits: 7 })).json).toMatchObject({ name: '', credits: 7 })
+  expect((await call('DELETE', '/api/v1/clients/')).status).toBe(204)
+  const gone = await call('GET', '/api/v1/clients//credits')
+  expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('no client without a name')])
+})
+
 test('behind a public name readiness and metrics need a token, whatever Host a proxy sends', async () => {
   const tokens = [token('r', ['read'])]
   const proxied = callerOf(serverOn(runtime, { hosts: ['tasks.example.com'], tokens }))

@@ -307,6 +307,18 @@ test.each(['error', 'error.message', 'error.*'])(
   },
 )
 
+test('where messages are redacted, a task that has no error still says why it waits', async () => {
+  const guarded = callerOf(serverOn(runtime, { redact: ['error.message'] }))
+  const { taskId } = (await runtime.submit('add', { a: 1, b: 2 }, { delayMs: 3_600_000 })) as {
+    readonly taskId: string
+  }
+  const summary = async (id: string) =>
+    ((await guarded('GET', `/api/v1/tasks/${id}/explain`)).json as { readonly summary: string }).summary
+  expect(await summary(taskId)).toMatch(/^is due at /)
+  await runtime.cancel(taskId)
+  expect(await summary(taskId)).toBe('[redacted]')
+})
+
 test('a replay compares the task with the code of the server', async () => {
   const taskId = await submitted('add', { a: 4, b: 4 })
   await runtime.result(taskId)

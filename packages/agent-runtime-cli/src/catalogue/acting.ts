@@ -19,7 +19,7 @@ import { readDuration, readEdit, readJson, readList, readRaise, readWhole } from
 const task = { name: '<task>', about: 'the id of the task, or its last digits' }
 const approval = { name: '<approval>', about: 'the id of the request, as agent-runtime approvals lists it' }
 const schedule = { name: '<schedule>', about: 'the name of the schedule' }
-const client = { name: '<client>', about: 'the name of the client' }
+const client = { name: '<client>', about: "the name of the client; '' for tasks without one" }
 const supervisor = { name: '<task>', about: 'the id of the task that is the supervisor, or its last digits' }
 const verdict = [
   { flags: '--by <name>', about: 'who decided, for the audit trail' },
@@ -189,7 +189,7 @@ no room for more, the rest stays as it was, and the same command goes on with it
       { name: '<name>', about: 'the name of the signal' },
       { name: '[value]', about: 'its value in JSON; null by default' },
     ],
-    options: onStoreOrServer,
+    options: [...onTasks, ...onServer],
     examples: [[`agent-runtime signal TASK reply '"yes"'`, 'wake a task that waits for "reply"']],
     load: () => import('../commands/signal.ts'),
   },
@@ -209,7 +209,7 @@ no room for more, the rest stays as it was, and the same command goes on with it
         name: 'approve',
         about: 'approve a request',
         args: [approval],
-        options: [...verdict, ...onStoreOrServer],
+        options: [...verdict, ...onTasks, ...onServer],
         examples: [['agent-runtime approvals approve ID --by ada', 'the task goes on']],
         load: () => import('../commands/approvals-answer.ts').then((it) => ({ run: it.approve })),
       },
@@ -217,7 +217,7 @@ no room for more, the rest stays as it was, and the same command goes on with it
         name: 'reject',
         about: 'reject a request',
         args: [approval],
-        options: [...verdict, ...onStoreOrServer],
+        options: [...verdict, ...onTasks, ...onServer],
         examples: [
           ['agent-runtime approvals reject ID --by ada --feedback "too long"', 'the task hears why'],
         ],

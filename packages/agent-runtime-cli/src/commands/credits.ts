@@ -14,10 +14,10 @@ export const show: Run = async ({ args: [client = ''], print, settings }) => {
   await using connection = await connect(await settings())
   const found = await connection.credits.balance(client)
   if (found === undefined)
-    throw new RuntimeError('not_found', `there is no client ${client}`, { details: { client } })
+    throw new RuntimeError('not_found', `there is no ${named(client)}`, { details: { client } })
   print.answer(found, () =>
     pairs([
-      ['client', found.client],
+      ['client', found.client === '' ? 'without a name' : found.client],
       ['free', String(found.credits)],
       ['reserved', String(found.reserved)],
       ['spent', String(found.spent)],
@@ -59,10 +59,16 @@ export const buy: Run = async ({ args: [client = '', amount = ''], options, prin
   await using connection = await connect(await settings())
   const purchase = await connection.credits.purchase(client, credits, { key, note })
   const { entry, deduplicated } = purchase
+  const who = client === '' ? 'the client without a name' : client
   print.answer(purchase, () => [
     deduplicated
-      ? `bought before with this key: ${client} has ${entry.credits} free credits since entry ${entry.seq}`
-      : `${client} has ${entry.credits} free credits`,
+      ? `bought before with this key: ${who} has ${entry.credits} free credits since entry ${entry.seq}`
+      : `${who} has ${entry.credits} free credits`,
   ])
   return cliExitCodes.ok
+}
+
+/** Tasks that name no client have one whose name is empty. */
+function named(client: string): string {
+  return client === '' ? 'client without a name' : `client ${client}`
 }

@@ -2,6 +2,7 @@ import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { taskIn } from '../task-id.ts'
 import { readInput } from '../read-input.ts'
+import { loadTaskTypes } from '../task-types.ts'
 
 export const run: Run = async (call) => {
   const {
@@ -9,7 +10,10 @@ export const run: Run = async (call) => {
     print,
   } = call
   const value = await readInput(call, given, undefined, 'the value')
-  await using client = await connect(await call.settings())
+  const settings = await call.settings()
+  // A server knows the schemas itself.
+  const types = settings.server === undefined ? await loadTaskTypes(settings) : undefined
+  await using client = await connect(settings, { types })
   const receipt = await client.signal(await taskIn(client, task), name, value)
   print.answer(receipt, () => [
     receipt.awaited

@@ -5,3 +5,7 @@ export const titled = defineTask(
   { type: 'titled', input: z.null(), approvals: { title: z.string() } },
   async (ctx) => (await ctx.requestApproval('title', {})).value,
 )
+
+export const hears = defineTask({ type: 'hears', input: z.null(), signals: { go: z.string() } }, (ctx) =>
+  ctx.waitForSignal('go'),
+)

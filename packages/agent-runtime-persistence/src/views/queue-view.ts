@@ -159,10 +159,14 @@ export function prepareQueueView(context: QueueContext, workers: () => readonly 
       const credits = client?.credits ?? (context.config.shares?.startCredits ?? 0) * MICRO
       if (!wantsCredits(sellingFor(stream, client, account), credits, account)) return undefined
       const whose = name === '' ? 'the client without a name' : `client ${name}`
+      const shell =
+        name === ''
+          ? ", or agent-runtime credits buy '' AMOUNT; tasks that name no client are paid for by the client ''"
+          : ''
       const cost = account?.cost ?? MICRO
       const [has, asked, missing] = [credits / MICRO, cost / MICRO, (cost - credits) / MICRO]
       return {
-        summary: `${whose} has ${has} credits, and the task that comes next in its queue is estimated to cost ${asked}: ${missing} missing; buy credits with credits.purchase`,
+        summary: `${whose} has ${has} credits, and the task that comes next in its queue is estimated to cost ${asked}: ${missing} missing; buy credits with credits.purchase${shell}`,
         credits: { client: name, credits: has, asked, missing },
       }
     }

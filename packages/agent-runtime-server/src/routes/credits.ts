@@ -2,12 +2,10 @@ import { z } from '../wire/zod.ts'
 import { entryKinds, RuntimeError } from '@ku0/agent-runtime-core'
 import { problemOf } from '../problem/problem.ts'
 import { answer } from '../serving.ts'
-import { SeqPage } from '../wire/parameters.ts'
+import { ClientPath, SeqPage } from '../wire/parameters.ts'
 import { Moment } from '../wire/schema.ts'
 import { endpoint } from './endpoint.ts'
 import { KeyHeader, ownKeyOf } from './idempotency-key.ts'
-
-const ClientPath = z.strictObject({ client: z.string().min(1).max(255) })
 
 const EntrySchema = z
   .looseObject({
@@ -49,7 +47,10 @@ export const showCredits = endpoint({
   problems: [404],
   async run({ serving, params: { client } }) {
     const balance = await serving.runtime.credits.balance(client)
-    if (balance === undefined) throw problemOf(new RuntimeError('not_found', `there is no client ${client}`))
+    if (balance === undefined)
+      throw problemOf(
+        new RuntimeError('not_found', `there is no client ${client === '' ? 'without a name' : client}`),
+      )
     return answer(serving, balance)
   },
 })

@@ -2,7 +2,7 @@ import { z } from '../wire/zod.ts'
 import { clientTiers, RuntimeError } from '@ku0/agent-runtime-core'
 import { problemOf } from '../problem/problem.ts'
 import { answer, nothing } from '../serving.ts'
-import { CursorText, LimitText, TaskPath } from '../wire/parameters.ts'
+import { ClientPath, CursorText, LimitText, TaskPath } from '../wire/parameters.ts'
 import { BudgetAmounts, BudgetSchema } from '../wire/records.ts'
 import { Moment } from '../wire/schema.ts'
 import { endpoint } from './endpoint.ts'
@@ -116,7 +116,6 @@ export const listQuotas = endpoint({
   },
 })
 
-const ClientPath = z.strictObject({ client: z.string().min(1).max(255) })
 const ClientSchema = z
   .looseObject({ name: z.string(), credits: z.number(), tier: z.enum(clientTiers) })
   .openapi('Client')
@@ -166,6 +165,8 @@ export const removeClient = endpoint({
   problems: [404],
   async run({ serving, params: { client } }) {
     if (await serving.runtime.clients.remove(client)) return nothing
-    throw problemOf(new RuntimeError('not_found', `there is no client ${client}`))
+    throw problemOf(
+      new RuntimeError('not_found', `there is no client ${client === '' ? 'without a name' : client}`),
+    )
   },
 })

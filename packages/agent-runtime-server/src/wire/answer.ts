@@ -1,4 +1,4 @@
-import type { RuntimeEvent } from '@ku0/agent-runtime'
+import type { Explanation, RuntimeEvent } from '@ku0/agent-runtime'
 import { isoOf, isTimeName } from './times.ts'
 import { hidesMessages, REDACTED, type Redaction, type ValueName, valueNames } from './redaction.ts'
 import { valueToJson } from './values.ts'
@@ -48,7 +48,8 @@ export function toJsonWith(redact: Redaction): ToJson {
       else if (key === 'data' && isLogged(item)) json[key] = valueToJson(redact(key, loggedOf(item)))
       else if (isValueName(key)) json[key] = valueToJson(clean(key, record, item))
       // Why a task is as it is, in words: they have the messages of errors in them.
-      else if (isSecret && key === 'summary' && typeof item === 'string') json[key] = REDACTED
+      else if (isSecret && key === 'summary' && typeof item === 'string' && mayQuoteErrors(record))
+        json[key] = REDACTED
       else if (isSecret && reasons.has(key)) json[key] = toJson(withoutMessages(item))
       else json[key] = keyedByUsers.has(key) ? item : toJson(item)
     }
@@ -62,6 +63,18 @@ const keyedByUsers: ReadonlySet<string> = new Set(['labels', 'published', 'taken
 
 /** Errors in short: of a task or a try that failed, and of its steps. */
 const reasons: ReadonlySet<string> = new Set(['failure', 'stepFailures'])
+
+/** Whether the words about a task may have the message of an error in them. */
+function mayQuoteErrors(record: object): boolean {
+  const { state, stepFailures, divergence, requeued } = record as Partial<Explanation>
+  const isUnderWay = state === 'queued' || state === 'running' || state === 'waiting'
+  return (
+    !isUnderWay ||
+    stepFailures !== undefined ||
+    divergence !== undefined ||
+    requeued?.last.failure !== undefined
+  )
+}
 
 function withoutMessages(record: unknown): unknown {
   if (Array.isArray(record)) return record.map(withoutMessages)
