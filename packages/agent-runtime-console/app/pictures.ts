@@ -19,6 +19,8 @@ const scene = await open(scale === 'many' ? { queue: 200_000, ...given } : given
 if (scale !== 'none') {
   await fill(scene.runtime)
   await scene.runtime.submit('hold', null, { taskId: 'held' })
+  // The state with the most words.
+  await scene.runtime.submit('spend', null, { taskId: 'overspent', budget: { steps: 1 } })
   const [greeted] = (await scene.runtime.list({ types: ['greet'], states: ['completed'], limit: 1 })).tasks
   const taskId = greeted?.taskId ?? ''
   await scene.runtime.fork(taskId, {

@@ -12,8 +12,11 @@ const signs: Readonly<Record<string, string>> = {
 export function State({ state, note }: { readonly state: string; readonly note?: string | undefined }) {
   return (
     <span className={`state state-${state}`}>
-      <span aria-hidden="true">{signs[state] ?? '·'}</span> {state}
-      {note === undefined ? '' : ` · ${note}`}
+      <span aria-hidden="true">{signs[state] ?? '·'}</span>{' '}
+      <span className="state-words">
+        {state}
+        {note === undefined ? '' : ` · ${note}`}
+      </span>
     </span>
   )
 }
