@@ -9,6 +9,8 @@ export interface Outlet {
   readonly err: (text: string) => void
   /** Standard input. */
   readonly input?: (() => AsyncIterable<string | Uint8Array>) | undefined
+  /** Whether standard input is a terminal: then nobody waits for an input that was not asked for. False by default. */
+  readonly isInputTerminal?: (() => boolean) | undefined
   /** Whether standard output is a terminal: then there are colours, and `--watch` clears the screen. False by default. */
   readonly isTerminal?: boolean | undefined
   /** The width of the terminal. */

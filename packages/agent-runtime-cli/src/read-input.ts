@@ -5,7 +5,10 @@ import type { Call } from './call.ts'
 import { readJson, ValueError } from './catalogue/values.ts'
 import { UsageError } from './complain.ts'
 
-/** The value of an argument, of a file, or of standard input, in JSON. */
+/**
+ * The value of an argument, of a file, or of standard input, in JSON. Undefined where nothing is given: standard input is a terminal, or empty. With `-`
+ * it must not be empty.
+ */
 export async function readInput(
   { outlet }: Pick<Call, 'outlet'>,
   given: string | undefined,
@@ -17,12 +20,19 @@ export async function readInput(
   if (file !== undefined && file !== '-')
     return parsed(readFile(resolve(outlet.folder ?? process.cwd(), file)), file)
   if (given !== undefined && given !== '-') return parsed(given, what)
-  if (outlet.input === undefined) throw new UsageError('no input given')
+  const isNamed = given === '-' || file === '-'
+  if (outlet.input === undefined || (!isNamed && outlet.isInputTerminal?.() === true)) {
+    if (isNamed) throw new UsageError('there is no standard input')
+    return undefined
+  }
   let text = ''
   const decoder = new TextDecoder()
   for await (const part of outlet.input())
     text += typeof part === 'string' ? part : decoder.decode(part, { stream: true })
-  if (text.trim() === '') throw new UsageError('no input given, and standard input is empty')
+  if (text.trim() === '') {
+    if (isNamed) throw new UsageError('standard input is empty')
+    return undefined
+  }
   return parsed(text, 'standard input')
 }
 

@@ -39,6 +39,7 @@ export async function runProcess(): Promise<void> {
       out: (text) => void process.stdout.write(text),
       err: (text) => void process.stderr.write(text),
       input: () => process.stdin,
+      isInputTerminal: () => process.stdin.isTTY,
       isTerminal: process.stdout.isTTY,
       columns: process.stdout.columns,
       onReload: (listener) => {

@@ -23,6 +23,7 @@ const recovers = defineTask(
     return ctx.model
   },
 )
+const bare = defineTask({ type: 'bare', input: z.undefined() }, (_, input) => `took ${String(input)}`)
 const wait = defineTask({ type: 'wait', input: z.null() }, (ctx) => ctx.waitForSignal('go'))
 const family = defineTask({ type: 'family', input: z.number() }, async (ctx, children) => {
   for (let n = 0; n < children; n++) await ctx.call(`child ${n}`, greet, { name: `child ${n}` })
@@ -74,7 +75,21 @@ const ids = { greet: '', fail: '', wait: '', family: '' }
 beforeAll(async () => {
   runtime = await createRuntime({
     store: `sqlite:${store}`,
-    tasks: [greet, fail, wait, family, recovers, mourns, flaky, asks, guards, finds, reads, findAndRead],
+    tasks: [
+      greet,
+      fail,
+      wait,
+      family,
+      recovers,
+      mourns,
+      flaky,
+      asks,
+      guards,
+      bare,
+      finds,
+      reads,
+      findAndRead,
+    ],
     config: { quotaConfig: { labels: { team: { red: { maxInFlight: 2 } } } } },
     thread: false,
     strict: false,
@@ -290,6 +305,21 @@ describe('commands that act', () => {
     expect(piped.out).toBe('Hello Zoë\n')
     expect(await agent('submit', 'greet', '{oops')).toMatchObject({ code: 2, out: '' })
     expect(await agent('submit', 'greet', '--input', 'nowhere.json')).toMatchObject({ code: 66, out: '' })
+  })
+
+  test('submit takes no input for undefined where standard input is empty or a terminal, unless - names it', async () => {
+    const submit = ['submit', 'bare', '--wait', '--store', store]
+    const input = async function* () {}
+    const never = () => {
+      throw new Error('a terminal is not asked')
+    }
+    const took = { code: 0, out: 'took undefined\n' }
+    expect(await runIn({ folder, input }, ...submit)).toMatchObject(took)
+    expect(await runIn({ folder }, ...submit)).toMatchObject(took)
+    expect(await runIn({ folder, input: never, isInputTerminal: () => true }, ...submit)).toMatchObject(took)
+    const refused = { code: 2, out: '', err: expect.stringContaining('standard input is empty') as string }
+    expect(await runIn({ folder, input }, ...submit, '-')).toMatchObject(refused)
+    expect(await runIn({ folder, input }, ...submit, '--input', '-')).toMatchObject(refused)
   })
 
   test('a type that nobody runs is said at once', async () => {

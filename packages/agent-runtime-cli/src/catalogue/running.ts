@@ -112,8 +112,9 @@ agent-runtime check does, and reports each once. Log lines go to standard error.
   {
     name: 'submit',
     about: 'submit a task',
-    details: `INPUT is JSON. Without it, and with "-", the input is read from standard input; --input reads a file. With a module of task types (--tasks,
-or tasks in the configuration file) the input is checked by its schema before it is stored.`,
+    details: `INPUT is JSON. Without it, and with "-", the input is read from standard input; --input reads a file. Without INPUT, a standard input that is
+empty or a terminal means no input, which is undefined to the task; with "-" it must not be empty. With a module of task types (--tasks, or tasks
+in the configuration file) the input is checked by its schema before it is stored.`,
     args: [
       { name: '<type>', about: 'the task type' },
       { name: '[input]', about: 'the input in JSON, or - for standard input' },

@@ -21,7 +21,6 @@ function problemsOf(part: string, schema: z.ZodType, issue: z.core.$ZodIssue): F
 
 /** A kind of value in words. */
 function named(expected: string): string {
-  if (expected === 'nonoptional') return 'any value'
   return `${/^[aio]/.test(expected) ? 'an' : 'a'} ${expected}`
 }
 

@@ -6,7 +6,7 @@ import { answer, nothing } from '../serving.ts'
 import { AcceptedSchema, BudgetOptionsSchema } from '../wire/records.ts'
 import { wholeText } from '../wire/parameters.ts'
 import { isoOf } from '../wire/times.ts'
-import { Moment, Value } from '../wire/schema.ts'
+import { Input, Moment, Value } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
 import { assertAgreement } from './agreements.ts'
 import { endpoint } from './endpoint.ts'
@@ -93,7 +93,7 @@ export const putSchedule = endpoint({
       z.strictObject({ everyMs: z.int().min(1_000) }),
     ]),
     task: z.string().min(1).max(255),
-    input: Value,
+    input: Input,
     options: z
       .strictObject({
         lane: z.enum(lanes).optional(),

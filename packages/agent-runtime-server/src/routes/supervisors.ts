@@ -13,7 +13,7 @@ import { problemOf } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
 import { CursorText, flagText, LimitText, TaskPath } from '../wire/parameters.ts'
 import { BudgetOptionsSchema } from '../wire/records.ts'
-import { Moment, Value } from '../wire/schema.ts'
+import { Input, Moment } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
 import { endpoint } from './endpoint.ts'
 
@@ -126,7 +126,7 @@ export const startSupervised = endpoint({
   body: z.strictObject({
     id: name,
     task: name,
-    input: Value,
+    input: Input,
     options: z
       .strictObject({
         restart: z.enum(childRestarts).optional(),

@@ -7,7 +7,7 @@ import {
   TaskRecord,
   WorkerStatus,
 } from '@ku0/agent-runtime-core/schemas'
-import { answered, Moment, Value } from './schema.ts'
+import { answered, Input, Moment, Value } from './schema.ts'
 
 /** An error as it is stored with a task. */
 const ErrorSchema = z
@@ -153,7 +153,7 @@ const SubmitOptionsSchema = z
 export const SubmissionSchema = z
   .strictObject({
     task: z.string().min(1).max(255).openapi({ description: 'The task type' }),
-    input: Value,
+    input: Input,
     options: SubmitOptionsSchema.optional(),
   })
   .openapi('Submission')

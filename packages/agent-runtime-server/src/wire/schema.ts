@@ -9,6 +9,11 @@ export const Value = z
   .unknown()
   .openapi({ description: 'Any JSON. A Date, a Map and their like are `{"$ku0": […]}`.' })
 
+/** The input of a task; a task type without an input takes `undefined`, which JSON says by leaving it out. */
+export const Input = Value.optional().openapi({
+  description: 'Any JSON; without it `undefined`. A Date, a Map and their like are `{"$ku0": […]}`.',
+})
+
 /**
  * The shape of a record of core as it is answered: its moments are ISO 8601. Fields of `more` take the place of those of the same name.
  */
