@@ -129,3 +129,27 @@ test('a request has no getter of its own, which would keep it until the next col
   )
   expect(getters).toEqual([])
 })
+
+test.each([
+  [
+    'in chunks',
+    chunkedHead,
+    (size: number, text: string) => `${size.toString(16)}\r\n${text}\r\n`,
+    '0\r\n\r\n',
+  ],
+  ['with its length', head(8_000_000), (_: number, text: string) => text, ''],
+])(
+  'a body far beyond the limit that comes %s is answered, also where the answer is read after all was sent',
+  async (_, first, part, last) => {
+    const { client } = await echo()
+    client.write(first)
+    const text = part(100_000, 'x'.repeat(100_000))
+    for (let sent = 0; sent < 80; sent += 1)
+      await new Promise<void>((done, fail) => {
+        client.write(text, (error) => (error == null ? done() : fail(error)))
+      })
+    client.write(last)
+    const [body = ''] = await bodies(client, 1)
+    expect(JSON.parse(body)).toMatchObject({ status: 413, code: 'payload_too_large' })
+  },
+)

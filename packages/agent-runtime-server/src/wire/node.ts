@@ -119,7 +119,11 @@ async function send(
   if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
     const length = body === undefined ? undefined : Buffer.byteLength(body)
     response.writeHead(status, length === undefined ? headers : { ...headers, 'content-length': length })
-    response.end(body)
+    if (unread && length !== undefined && !asking.has(request)) {
+      response.write(body)
+      await drained(request, maxDrainedBytes)
+      response.end()
+    } else response.end(body)
     return
   }
   response.writeHead(status, headers)
@@ -136,6 +140,26 @@ async function send(
   }
   response.end()
 }
+
+/**
+ * Takes what still comes of a body that nobody wants, up to a bound. A connection that is closed before loses the answer with it, which
+ * whoever sends first would never read. The time is that of each body: Node ends the connection after it.
+ */
+function drained(request: IncomingMessage, most: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (request.destroyed || request.complete) resolve()
+  let left = most
+  request.on('data', ({ byteLength }: Buffer) => {
+    left -= byteLength
+    if (left < 0) resolve()
+  })
+  for (const end of ['end', 'error', 'close']) request.once(end, () => resolve())
+  request.resume()
+  return promise
+}
+
+/** So much more is taken of a body that was refused. */
+const maxDrainedBytes = 32 << 20
 
 /** Resolves when the connection takes more, or is over. */
 async function room(response: ServerResponse): Promise<void> {
