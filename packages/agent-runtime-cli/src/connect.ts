@@ -4,6 +4,7 @@ import { RuntimeError } from '@ku0/agent-runtime-core'
 import type { Connection } from './remote.ts'
 import type { Printer } from './screen/printer.ts'
 import type { Settings } from './settings/settings.ts'
+import { UsageError } from './complain.ts'
 import { shownUrl } from './store-argument.ts'
 import type { TaskTypes } from './task-types.ts'
 
@@ -35,6 +36,7 @@ export async function connectStore(
 ): Promise<Client> {
   const { store, makesStore, durability, config } = settings
   const { createClient } = await import('@ku0/agent-runtime')
+  assertNoServer(store)
   if (!makesStore) await assertThere(settings)
   const open = (existing: boolean) =>
     createClient({
@@ -81,6 +83,7 @@ export async function placeOfReplay(
 /** Opening would make a store that is not there: a question about it would be answered with nothing. */
 export async function assertThere({ store, values }: Settings): Promise<void> {
   const { assertStoreUrl, parseStoreUrl } = await import('@ku0/agent-runtime-persistence')
+  assertNoServer(store)
   assertStoreUrl(store)
   // A server says itself that it has no such database.
   if (/^postgres(?:ql)?:/i.test(store)) return
@@ -98,4 +101,10 @@ export async function assertThere({ store, values }: Settings): Promise<void> {
     'not_found',
     `there is no store at ${path}${isEmpty ? ', the file is empty' : ''}${origin}`,
   )
+}
+
+/** A server that is named as a store belongs to the other flag. */
+function assertNoServer(store: string): void {
+  if (/^https?:/i.test(store))
+    throw new UsageError(`${shownUrl(store)} is a server, and no store: use --server ${shownUrl(store)}`)
 }

@@ -322,6 +322,14 @@ describe('commands that act', () => {
     expect(await runIn({ folder, input }, ...submit, '--input', '-')).toMatchObject(refused)
   })
 
+  test('a server that is named as a store is refused with the flag that takes it', async () => {
+    for (const command of [['list'], ['submit', 'greet', '1']])
+      expect(await runIn({ folder }, ...command, '--store', 'http://localhost:7007')).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('use --server http://localhost:7007') as string,
+      })
+  })
+
   test('a type that nobody runs is said at once', async () => {
     const { code, out, err } = await agent('submit', 'gret', '1')
     expect([code, out]).toEqual([0, expect.stringMatching(/^[\w-]{36}\n$/)])

@@ -93,8 +93,11 @@ test('SIGTERM closes streams with an id to go on from, lets a request end, and s
 test('an address of other machines needs tokens; a token that is revoked is refused', async () => {
   const folder = scratchFolder()
   const agent = (...args: string[]) => runIn({ folder }, ...args, '--store', 'it.db')
+  const nameless = await agent('serve', '--host', '0.0.0.0', '--port', '0')
+  expect(nameless).toMatchObject({ code: 2, out: '', err: expect.stringContaining('hosts') as string })
   const open = await agent('serve', '--host', '0.0.0.0', '--hosts', 'tasks.example.com', '--port', '0')
   expect(open).toMatchObject({ code: 2, out: '' })
+  expect(existsSync(join(folder, 'it.db'))).toBe(false)
   expect(open.err).toContain('agent-runtime token create')
   const made = await agent('token', 'create', 'ci', '--scopes', 'read,submit', '--expires', '30d')
   const token = made.out.trim()
@@ -107,6 +110,11 @@ test('an address of other machines needs tokens; a token that is revoked is refu
   expect((await server.ask('/tasks', { task: 'greet', input: {} }, headers)).status).toBe(201)
   expect((await server.ask('/tasks/x/cancel', {}, headers)).status).toBe(403)
   await agent('token', 'revoke', 'ci')
+  const again = await agent('serve', '--host', '0.0.0.0', '--hosts', 'tasks.example.com', '--port', '0')
+  expect(again).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('agent-runtime token create') as string,
+  })
   while ((await server.ask('/tasks', undefined, headers)).status === 200);
   expect((await server.ask('/tasks', undefined, headers)).status).toBe(401)
   expect(JSON.parse((await agent('token', '--json')).out)).toMatchObject({

@@ -45,7 +45,10 @@ export function route(
   const place = routing.find(pathOf(request))
   if (place === undefined) {
     if (caller === undefined) throw unauthenticated('this path needs a token')
-    throw refusal('no_such_route', `the API has no such path; GET ${API_ROOT}/openapi.json lists all`)
+    const hint = pathOf(request).startsWith(`${API_ROOT}${API_ROOT}/`)
+      ? `${API_ROOT} stands in it twice, so leave it out of the server's URL`
+      : `GET ${API_ROOT}/openapi.json lists all`
+    throw refusal('no_such_route', `the API has no such path; ${hint}`)
   }
   const handler = place.methods.get(request.method === 'HEAD' ? 'GET' : request.method)
   if (handler !== undefined) return handler(request, caller, place.params)

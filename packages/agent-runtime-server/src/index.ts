@@ -1,7 +1,7 @@
 /** @module @ku0/agent-runtime-server */
 
 export { createServer, type Server } from './create-server.ts'
-export { type ListeningServer, serve, type ServeOptions } from './serve.ts'
+export { isReachedByOthers, type ListeningServer, serve, type ServeOptions } from './serve.ts'
 export type { Served, ServerOptions } from './options.ts'
 export type { ServerLimits } from './limits.ts'
 export { type AcceptedTokens, hashToken } from './access/tokens.ts'

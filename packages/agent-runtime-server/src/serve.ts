@@ -39,19 +39,10 @@ export interface ListeningServer extends Server {
  *     process.once('SIGTERM', () => server.close().then(() => runtime.close()))
  */
 export async function serve(runtime: Served, options: ServeOptions = {}): Promise<ListeningServer> {
-  const { port = 7007, host = '127.0.0.1', ...rest } = options
+  const { port = 7007, host = defaultHost, ...rest } = options
   const isOwn = isLoopback(host)
-  if (isWildcard(host) && (rest.hosts ?? []).length === 0)
-    throw new ConfigError([
-      {
-        path: 'hosts',
-        allowed: `the names under which a server on ${host} is reached, such as tasks.example.com`,
-        given: rest.hosts,
-      },
-    ])
+  if (isReachedByOthers(options) && rest.tokens === 'store') await assertSomeToken(runtime, rest)
   const hosts = [...(rest.hosts ?? []), ...(isOwn || isWildcard(host) ? [] : [host])]
-  const isReached = !isOwn || hosts.some((name) => typeof name === 'string' && !isLoopback(name))
-  if (isReached && rest.tokens === 'store') await assertSomeToken(runtime, rest)
   const desk = createDesk(runtime, { ...rest, hosts, exposed: !isOwn }, true)
   const { limits } = desk
   // Headers are part of a request: Node refuses a time for them that is longer than that of the whole.
@@ -104,6 +95,27 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
     close: () => (closing ??= close()),
   }
 }
+
+/**
+ * Whether other machines reach a server with these options, so that it needs tokens. Throws a `ConfigError` for an address that stands for all of them without
+ * the names under which the server is reached. It needs no store: ask it before one is made.
+ */
+export function isReachedByOthers({
+  host = defaultHost,
+  hosts = [],
+}: Pick<ServeOptions, 'host' | 'hosts'>): boolean {
+  if (isWildcard(host) && hosts.length === 0)
+    throw new ConfigError([
+      {
+        path: 'hosts',
+        allowed: `the names under which a server on ${host} is reached, such as tasks.example.com`,
+        given: hosts,
+      },
+    ])
+  return !isLoopback(host) || hosts.some((name) => typeof name === 'string' && !isLoopback(name))
+}
+
+const defaultHost = '127.0.0.1'
 
 /** A server that nobody could use, because its store holds no token that is accepted, does not start. */
 async function assertSomeToken(runtime: Served, { environment = system }: ServeOptions): Promise<void> {

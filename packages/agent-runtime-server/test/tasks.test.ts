@@ -404,6 +404,13 @@ test('an input that is left out is undefined, in a submission and in a batch', a
   expect(put.status).toBe(200)
 })
 
+test('a path that has the root of the API twice is answered with the advice to leave it out', async () => {
+  const { status, json } = await call('GET', '/api/v1/api/v1/tasks')
+  expect([status, json.code]).toEqual([404, 'no_such_route'])
+  expect(json.detail).toContain("leave it out of the server's URL")
+  expect((await call('GET', '/api/v1/task')).json.detail).toContain('/api/v1/openapi.json lists all')
+})
+
 test('a field that is missing is named with the kind of value that it has', async () => {
   const { status, json } = await call('POST', '/api/v1/tasks', { type: 'add' })
   expect([status, json.fields]).toEqual([

@@ -4,9 +4,15 @@ import { resolve } from 'node:path'
 import { type Client, createClient, createRuntime } from '@ku0/agent-runtime'
 import { ConfigError, type ExecutionStore, RuntimeError, withoutUndefined } from '@ku0/agent-runtime-core'
 import { openStore } from '@ku0/agent-runtime-persistence'
-import { type ListeningServer, type ReportSource, serve, type ServeOptions } from '@ku0/agent-runtime-server'
+import {
+  isReachedByOthers,
+  type ListeningServer,
+  type ReportSource,
+  serve,
+  type ServeOptions,
+} from '@ku0/agent-runtime-server'
 import type { Call } from '../call.ts'
-import { openOrMake } from '../connect.ts'
+import { assertThere, openOrMake } from '../connect.ts'
 import { ended, say } from '../screen/lifetime.ts'
 import type { Settings } from '../settings/settings.ts'
 import { shownUrl } from '../store-argument.ts'
@@ -35,6 +41,7 @@ export async function serveStore(
 ): Promise<number> {
   const reports =
     folder === undefined ? undefined : await reportsIn(resolve(call.outlet.folder ?? process.cwd(), folder))
+  if (isReachedByOthers(settings.serve)) await assertMayHaveTokens(settings)
   await assertPortFree(settings)
   const failure = failing()
   const definitions = types?.definitions ?? []
@@ -79,6 +86,15 @@ export async function serveStore(
   await runtime.close()
   say(call, { type: 'stopped' }, 'stopped')
   return 0
+}
+
+/** A store that is not there has no tokens: it is not made for a server that would not start on it. */
+async function assertMayHaveTokens(settings: Settings): Promise<void> {
+  try {
+    await assertThere(settings)
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === 'not_found') throw needsTokens(settings)
+  }
 }
 
 /** A port that was asked for and is taken refuses the command before it makes a store. */
@@ -161,14 +177,10 @@ async function assetsOf() {
 }
 
 /** The error in the words of the command line. */
-function told(error: unknown, { serve: { host, hosts, port } }: Settings): unknown {
+function told(error: unknown, settings: Settings): unknown {
+  const { host, port } = settings.serve
   if (error instanceof ConfigError)
-    return error.problems.some(({ path }) => path === 'tokens')
-      ? new RuntimeError(
-          'invalid_config',
-          `a server that is reached as ${[host, ...hosts].join(', ')} needs tokens, and its store holds none that is accepted: make one with agent-runtime token create NAME --scopes read,submit`,
-        )
-      : error
+    return error.problems.some(({ path }) => path === 'tokens') ? needsTokens(settings) : error
   const { code, message } = error as NodeJS.ErrnoException
   if (code !== undefined && listenCodes.has(code))
     return new RuntimeError(
@@ -179,6 +191,13 @@ function told(error: unknown, { serve: { host, hosts, port } }: Settings): unkno
       },
     )
   return error
+}
+
+function needsTokens({ serve: { host, hosts } }: Settings): RuntimeError {
+  return new RuntimeError(
+    'invalid_config',
+    `a server that is reached as ${[host, ...hosts].join(', ')} needs tokens, and its store holds none that is accepted: make one with agent-runtime token create NAME --scopes read,submit`,
+  )
 }
 
 const listenCodes: ReadonlySet<string> = new Set([
