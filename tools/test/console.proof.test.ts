@@ -33,6 +33,12 @@ test(
     const { count } = (await ask('/tasks?count=true&limit=1')) as { readonly count: number }
     expect(count).toBeGreaterThan(50)
     expect(await ask('/tasks?count=true&limit=1&types=hash-files')).not.toMatchObject({ count: 0 })
+    // They are there once their tasks have begun.
+    const soon = { timeout: 60_000 }
+    await expect.poll(() => ask('/pipelines'), soon).toMatchObject({ pipelines: [{}] })
+    await expect.poll(() => ask('/supervisors'), soon).toMatchObject({ supervisors: [{}] })
+    expect(await ask('/clients')).toMatchObject({ clients: [{ name: 'acme' }] })
+    expect(await ask('/agents')).toMatchObject({ agents: [{}] })
     expect(await ask('/reports')).toHaveProperty('reports')
     const page = await (await fetch(url)).text()
     expect(page).toContain('<div id="root">')

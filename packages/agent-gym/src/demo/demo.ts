@@ -2,7 +2,13 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createClient, defineTask, type SubmitOptions } from '@ku0/agent-runtime'
+import {
+  createClient,
+  definePipeline,
+  defineSupervisor,
+  defineTask,
+  type SubmitOptions,
+} from '@ku0/agent-runtime'
 import { openNotebook } from '../host/notes.ts'
 import { createGates } from '../work/gates.ts'
 import { openLedger } from '../work/ledger.ts'
@@ -67,13 +73,60 @@ const reply = defineTask(
   },
 )
 
-export const tasks = [...gymTasks(world), report, payment, reply]
+const Page = z.object({ url: z.string() })
+
+const crawl = defineTask({ type: 'crawl', input: z.string() }, async (ctx, site) => {
+  for (let n = 1; n <= 200; n += 1) {
+    await ctx.sleep(`before page ${n}`, 3_000)
+    await ctx.publish('page', { url: `https://${site}/${n}` })
+  }
+})
+
+const read = defineTask({ type: 'read-pages', input: z.undefined() }, async (ctx) => {
+  let count = 0
+  for (;;) {
+    const pages = await ctx.receive({ page: Page })
+    if (pages.length === 0) return count
+    count += pages.length
+  }
+})
+
+const site = definePipeline({
+  name: 'read a site',
+  input: z.object({ site: z.string() }),
+  stages: [
+    { name: 'crawl', task: crawl, input: (given) => given.site, publishes: { page: Page } },
+    { name: 'read', task: read, subscribes: ['page'] },
+  ],
+})
+
+const desk = defineSupervisor({
+  type: 'desk',
+  input: z.null(),
+  endsWith: 'cancel',
+  children: {
+    editor: { task: reply, input: () => ({ customer: 'the editor' }) },
+    broker: { task: reply, input: () => ({ customer: 'the broker' }), restart: 'permanent' },
+  },
+})
+
+export const tasks = [...gymTasks(world), report, payment, reply, crawl, read, site, desk]
 
 /** Makes the store, with tasks of every state as soon as they are run. */
 export async function fillStore(): Promise<void> {
   writeTree(folders.tree, tree)
   await using client = await createClient({ store: `sqlite:${demoStore}`, tasks, logger: false })
   await client.schedules.put('nap of the hour', { cron: '0 * * * *' }, 'nap', { ms: 60_000 })
+  await client.credits.purchase('acme', 100, { key: 'order 1', note: 'invoice 7' })
+  for (const quality of [0.7, 0.8, 0.9])
+    await client.evaluations.record('write-report', {
+      quality,
+      adherence: 0.9,
+      speed: 0.8,
+      cost: 0.9,
+      errors: 1,
+      revisions: 1,
+    })
   await client.submitMany(submissions())
 }
 
@@ -90,12 +143,14 @@ function submissions() {
       options: { ...options, labels: { ...options.labels, n: String(n) } },
     }))
   return [
+    ...each(1, site.type, () => ({ site: 'example.com' }), { lane: 'interactive' }),
+    ...each(1, 'desk', () => null, { lane: 'interactive' }),
     ...each(8, 'nap', (n) => ({ ms: (n + 1) * 600_000 })),
     ...each(4, 'write-report', (n) => ({ topic: ['tides', 'bees', 'glass', 'salt'][n] }), {
       lane: 'interactive',
     }),
     ...each(3, 'charge-card', (n) => ({ order: `A-${n + 1}`, cents: 4_900 + n })),
-    ...each(3, 'wait-for-reply', (n) => ({ customer: ['Ada', 'Bob', 'Cy'][n] })),
+    ...each(3, 'wait-for-reply', (n) => ({ customer: ['Ada', 'Bob', 'Cy'][n] }), { client: 'acme' }),
     ...each(5, 'no-op', () => ({}), { delayMs: 86_400_000, labels: { when: 'tomorrow' } }),
     ...each(60, 'inspect-folder', (n) => ({
       folder: folderName(n % 12),
