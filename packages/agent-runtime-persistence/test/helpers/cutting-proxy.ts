@@ -1,11 +1,14 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { systemEnvironment } from '../../src/system.ts'
 
 /**
  * Where the connection is cut: before the server has the commit, or after it has done it, whose answer the client then never gets.
  */
 export type Cut = 'before the commit' | 'after the commit'
+
+const { timers } = systemEnvironment()
 
 /** Stands between a store and its server, and cuts connections where it is told to. */
 export class CuttingProxy {
@@ -18,6 +21,8 @@ export class CuttingProxy {
   trips = 0
   /** How many connections came from clients. */
   connections = 0
+  /** How long each answer of the server takes, in ms; it is never made shorter, so answers stay in order. */
+  delayMs = 0
   /** New connections are refused. */
   isDown = false
   /** The next commit that writes something reaches the server as a rollback, which answers it without an error. */
@@ -145,9 +150,14 @@ export class CuttingProxy {
         held.queue.push(() => client.write(data))
         answers += data.toString('latin1').split('COMMIT\0').length - 1
         if (answers === held.commits) held.all()
-      } else if (!isCutting) client.write(data)
+      } else if (!isCutting) this.answer(client, data)
       else if (data.includes('COMMIT\0')) end()
     })
+  }
+
+  private answer(client: Socket, data: Buffer): void {
+    if (this.delayMs === 0) client.write(data)
+    else timers.after(this.delayMs, () => client.write(data))
   }
 
   private async stop(): Promise<void> {

@@ -1,4 +1,5 @@
-import type { ExecutionStore } from '@ku0/agent-runtime-core'
+import type { Claim, ExecutionStore } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import type { Client } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
@@ -157,6 +158,53 @@ test('D16 the commit of a process that holds the head never reaches the server: 
   expect(await late).toMatchObject([{ accepted: true, deduplicated: false }])
   expect((await one.read({ kind: 'stats' })).totals.submitted).toBe(4)
   await Promise.all([one.close(), two.close()])
+})
+
+test('D24 a network on which each answer takes 200 ms: the queue drains, and no lease is lost', async () => {
+  const { url } = await newStage()
+  const proxy = await CuttingProxy.start(url)
+  const leases = { leaseTtlMs: 6_000, heartbeatIntervalMs: 1_000 }
+  const store = await openStore(proxy.url, {
+    config: parseExecutionConfig({ ...config, ...leases }).config,
+    thread: false,
+  })
+  const notices: unknown[] = []
+  const claims: Claim[] = []
+  store.listen({
+    claimed: (more) => void claims.push(...more),
+    noticed: (more) => void notices.push(...more),
+  })
+  const end = ({ leaseId }: Claim) =>
+    store.write({ kind: 'settle', leaseId, settlement: { as: 'completed', output: 'null' } })
+  await store.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 4, types: ['*'] }] })
+  store.demand('w', 4)
+  proxy.delayMs = 200
+  const begun = performance.now()
+  await Promise.all(Array.from({ length: 16 }, (_, n) => submit(store, n)))
+  expect(performance.now() - begun).toBeGreaterThan(190)
+  await expect.poll(() => claims.length).toBeGreaterThan(0)
+  const held = claims[0] as Claim
+  for (let next = 1; next < 16; next += 1) {
+    await expect.poll(() => notices.length > 0 || claims.length > next).toBe(true)
+    expect(notices).toEqual([])
+    await end(claims[next] as Claim)
+    store.demand('w', Math.min(16, 4 + next))
+  }
+  // It was renewed when it had been held for longer than a lease lasts that is not renewed.
+  const expiresAt = async () => (await store.read({ kind: 'leases', taskId: held.taskId }))[0]?.expiresAt ?? 0
+  const isRenewed = async () => (await expiresAt()) > held.expiresAt + leases.leaseTtlMs
+  // Calls wait at every turn, and the renewal goes with them.
+  for (let n = 16; notices.length === 0 && !(await isRenewed()); n += 4)
+    await Promise.all([0, 1, 2, 3].map((more) => submit(store, n + more)))
+  expect(notices).toEqual([])
+  await end(held)
+  expect((await store.read({ kind: 'stats' })).totals).toMatchObject({
+    completed: 16,
+    expired: 0,
+    requeued: 0,
+  })
+  await store.close()
+  expect(await verifyStore(url)).toMatchObject({ ok: true, faultCount: 0 })
 })
 
 test.each([
