@@ -24,7 +24,11 @@ const supervisor = { name: '<task>', about: 'the id of the task that is the supe
 const verdict = [
   { flags: '--by <name>', about: 'who decided, for the audit trail' },
   { flags: '--feedback <text>', about: 'what the handler should know' },
-  { flags: '--value <json>', about: 'a value for the handler, such as a corrected artifact', read: readJson },
+  {
+    flags: '--value <json>',
+    about: 'a value for the handler, such as a corrected artifact; --tasks checks it',
+    read: readJson,
+  },
 ]
 
 const pauseOptions = [
