@@ -1415,8 +1415,8 @@ export const mutants: readonly Mutant[] = [
     file: `${persistence}postgres/turn.ts`,
     edits: [
       [
-        'await session.batch([...begins, ...asking], waitMs)',
-        'await session.batch([...begins, ...asking], waitMs).catch((error) => { Object.assign(this.it, { hasSessions: false }); throw error })',
+        'await session.batch([...begins, ...asking], 2 * waitMs)',
+        'await session.batch([...begins, ...asking], 2 * waitMs).catch((error) => { Object.assign(this.it, { hasSessions: false }); throw error })',
       ],
     ],
     killedBy: [
@@ -1435,7 +1435,7 @@ export const mutants: readonly Mutant[] = [
     file: `${persistence}postgres/turn.ts`,
     edits: [
       [
-        'const line = `LOCK TABLE ${schema}.meta IN SHARE UPDATE EXCLUSIVE MODE`',
+        'const line = `LOCK TABLE ${schema}.configuration IN SHARE UPDATE EXCLUSIVE MODE`',
         "const line = schema && 'SELECT 1'",
       ],
     ],

@@ -44,10 +44,9 @@ export class Turn {
     // The server ends the connection of a holder that stands still.
     const idle = (ms: number) => `set_config('idle_session_timeout', '${ms}', false)`
     const lock = `SELECT pg_advisory_lock(${key}, 0), ${idle(stillMs)}`
-    // Those that wait are in line for a lock of a table, since nobody needs a snapshot to wait for that: while a query waits, the server has to keep every
-    // row that was changed since it began, and who reads the queue passes them all. The first in line waits for the turn itself. No write of the store is
-    // held up by this lock.
-    const line = `LOCK TABLE ${schema}.meta IN SHARE UPDATE EXCLUSIVE MODE`
+    // Others wait for a lock on a table first. That wait needs no snapshot. A query that waits has one, and the server keeps every row that changes
+    // meanwhile. The table hardly ever changes, so it needs no vacuum, which would ask for the same lock. No write of the store is held up.
+    const line = `LOCK TABLE ${schema}.configuration IN SHARE UPDATE EXCLUSIVE MODE`
     // Nobody waits for the other locks: that somebody has one of them tells the holder of the first one.
     const hurrying = (number: number) => [
       `SELECT pg_advisory_lock_shared(${key}, ${number})`,
@@ -89,7 +88,8 @@ export class Turn {
     // The connection of an older program has no limit of rest. Where this role may not end it, nothing follows from that.
     if (this.asked >= mostInVain) session.batch([this.endsStill]).catch(() => undefined)
     this.asked += 1
-    await session.batch([...begins, ...asking], waitMs)
+    // The limit holds for each of the two locks.
+    await session.batch([...begins, ...asking], 2 * waitMs)
     this.asked = 0
   }
 
