@@ -229,7 +229,7 @@ test('processes that were not given the turn in time ask for it again, and none 
     }
     return [...asked.values()].filter((starts) => starts.size > 1).length
   }
-  await expect.poll(timesAsked, { interval: 20 }).toBe(all.length)
+  await expect.poll(timesAsked, { interval: 20, timeout: 50_000 }).toBe(all.length)
   // The first in line waits for the turn, and the others for their place.
   expect([...waitedFor].toSorted()).toEqual(['advisory', 'relation'])
   await client.query('ROLLBACK; SELECT pg_advisory_unlock_all()')
