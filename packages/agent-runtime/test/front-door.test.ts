@@ -90,7 +90,7 @@ describe('execution: calls with something outside what they document', () => {
     [
       'list',
       [null],
-      'list options: an object with states, types, lanes, parent, client, labels, limit, cursor; given null',
+      'list options: an object with states, types, lanes, parent, client, labels, values, limit, cursor; given null',
     ],
     ['list', ['queued'], 'list options: '],
     [

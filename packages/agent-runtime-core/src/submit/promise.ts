@@ -16,8 +16,10 @@ export function promiseIn(
   submittedAt: number,
   at: number,
 ): LatencyPromise | undefined {
-  const latencyMs = Number(labels[LATENCY_LABEL])
-  if (!(latencyMs > 0)) return undefined
+  const told = labels[LATENCY_LABEL]
+  // A label that somebody else wrote may be any text.
+  if (told === undefined || !/^[1-9]\d{0,14}$/.test(told)) return undefined
+  const latencyMs = Number(told)
   const until = submittedAt + latencyMs
   return { latencyMs, until, lateMs: Math.max(0, at - until) }
 }

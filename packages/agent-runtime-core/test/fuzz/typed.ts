@@ -16,7 +16,7 @@ export const typed: readonly string[] = wordsOf(`
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isFinal parseJson
   isFinalError isInternal isOneOf isQuickDeath isRetryWait isVoid keyText laneFor latestEnds
   listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection
-  pastFailure patienceKey pauseOf pressureOf problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
+  pastFailure patienceKey pauseOf pressureOf problemsIn promiseIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure Heap mergedSeries withRefused rolledUp samplesOf shareIncrement softAboveHard strongestRecovery suggestionFor
   afterKey supervisedIn supervisedKey supervisorKey supervisorTerms
   marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
@@ -191,6 +191,11 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   idempotencyKey: [digest, word, word, mostly(word), number],
   orderHash: [word, event, digest],
   orderOfHistory: [listOf(event), digest],
+  promiseIn: [
+    values({}, { 'agreement.latencyMs': '1000' }, { 'agreement.latencyMs': 'soon' }),
+    number,
+    number,
+  ],
   // The rules are ours: it looks for what each name that is not among them may have meant.
   problemsIn: [record, made('rules', () => ({ key: core.nameRule, at: core.delayRule }))],
 }
