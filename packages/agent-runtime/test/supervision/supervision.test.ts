@@ -329,6 +329,30 @@ describe('supervisors', () => {
         await runtime.cancel(receipt)
       })
 
+      test('14.2 give it the results of temporary ones that completed, wherever the process dies', async () => {
+        const found = { scan: ['a', 'bb'], rate: [1, 2] }
+        const scan = defineTask({ type: 'scan', input: z.undefined() }, () => found.scan)
+        const once = defineSupervisor({
+          type: 'once',
+          input: z.undefined(),
+          results: true,
+          children: {
+            scan: { task: scan, restart: 'temporary' },
+            rate: { task: rate, after: ['scan'], input: (_, { scan: words = [] }) => words },
+          },
+        })
+        await using it = await createTestRuntime({ tasks: [once, scan, rate] })
+        const receipt = await it.runtime.submit(once, undefined)
+        expect(await it.result(receipt)).toEqual(found)
+        expect(await it.runtime.replay(receipt, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+        await sweepCrashes({
+          every,
+          tasks: [once, scan, rate],
+          script: (life) => life.run(once, undefined),
+          check: (_, result) => expect(result).toEqual(found),
+        })
+      })
+
       test('fail with the error of an input that throws', async () => {
         const wrong = defineSupervisor({
           type: 'wrong',

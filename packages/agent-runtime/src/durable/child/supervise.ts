@@ -121,11 +121,21 @@ async function outputsBefore(
   after: readonly Sibling[],
 ): Promise<Record<string, unknown>> {
   const { parts, claim } = pass.attempt
-  const needed = new Set(after.flatMap(({ id, until }) => (until === 'completed' ? [id] : [])))
+  const needed = new Map(
+    after.filter(({ until }) => until === 'completed').map((it) => [supervisedKey(it), it.id]),
+  )
   if (needed.size === 0) return {}
-  const record = await parts.store.read({ kind: 'supervisor', taskId: claim.taskId })
-  const those = (record?.children ?? []).filter(({ id }) => needed.has(id))
-  return outputsOf(parts, new Map(those.map((child) => [child.id, child])))
+  // The memos of the pass are older, and the record of a supervisor has no temporary child that ended.
+  const { children } = await parts.store.read({ kind: 'memos', taskId: claim.taskId })
+  return outputsOf(
+    parts,
+    new Map(
+      children.flatMap((child) => {
+        const id = needed.get(child.key)
+        return id === undefined ? [] : [[id, child] as const]
+      }),
+    ),
+  )
 }
 
 /** Waits for those before a child. A history in which that never came to an end goes on without it. */
