@@ -28,8 +28,8 @@ export interface TaskDetails {
   readonly task: TaskStatus
   /** The last, live and ended; each has the attempt that it ran. */
   readonly leases: readonly ExecutionLease[]
-  /** How many leases came before these. */
-  readonly olderLeases: number
+  /** Whether other leases came before these. */
+  readonly hasOlderLeases: boolean
   /** The first, in the order of their records. `task.steps` counts all that were recorded. */
   readonly steps: readonly StoredStep[]
   /** There may be more steps: the `after` of `steps`. */

@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createRuntime, defineTask } from '@ku0/agent-runtime'
+import { backupStore } from '@ku0/agent-runtime-persistence'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { serve } from '../src/index.ts'
@@ -342,7 +346,11 @@ test('a task is shown with some of its steps, leases and children, and where the
   await runtime.submit('spend', null, { taskId: 'many-steps' })
   await runtime.result('many-steps')
   const shown = await get('many-steps')
-  expect(shown).toMatchObject({ task: { steps: 3 }, steps: [{ key: 'a' }, { key: 'b' }], olderLeases: 0 })
+  expect(shown).toMatchObject({
+    task: { steps: 3 },
+    steps: [{ key: 'a' }, { key: 'b' }],
+    hasOlderLeases: false,
+  })
   expect(shown).not.toHaveProperty('childrenCursor')
   const rest = await get(`many-steps/steps?after=${shown.stepsCursor}`)
   expect(rest).toMatchObject({ steps: [{ key: 'c', result: 'c' }] })
@@ -361,10 +369,26 @@ test('a task is shown with some of its steps, leases and children, and where the
   expect(parent.leases.map(({ leaseId }: { leaseId: string }) => leaseId)).toEqual(
     leases.slice(-2).map(({ leaseId }) => leaseId),
   )
-  expect(parent.olderLeases).toBe(Math.max(0, leases.length - 2))
+  expect(parent.hasOlderLeases).toBe(leases.length > 2)
   const { tasks } = (await call2('GET', `/api/v1/tasks?parent=many-children&cursor=${parent.childrenCursor}`))
     .json
   expect(tasks).toHaveLength(2)
+})
+
+test('a task of a restored store has as many leases as it had, whatever their tokens', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'server-restored-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const greet = defineTask({ type: 'greet', input: z.undefined() }, () => 'hello')
+  const open = (name: string) =>
+    createRuntime({ store: `sqlite:${join(folder, name)}`, tasks: [greet], logger: false, thread: false })
+  await (await open('it.db')).close()
+  await backupStore(`sqlite:${join(folder, 'it.db')}`, join(folder, 'copy.db'))
+  await using restored = await open('copy.db')
+  const receipt = await restored.submit('greet', undefined)
+  await restored.result(receipt)
+  const shown = await callerOf(serverOn(restored))('GET', `/api/v1/tasks/${receipt.taskId}`)
+  expect(shown.json).toMatchObject({ leases: [{ attempt: 1 }], hasOlderLeases: false })
+  expect(shown.json.leases[0].fencingToken).toBeGreaterThan(2 ** 20)
 })
 
 test('a missing task is 404 on every route of a task', async () => {

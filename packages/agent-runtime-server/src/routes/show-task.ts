@@ -28,16 +28,15 @@ export const showTask = endpoint({
     const limit = serving.limits.maxTaskRows
     const [task, leases, { steps, cursor: stepsCursor }, children] = await Promise.all([
       runtime.status(taskId),
-      runtime.leases(taskId, { limit }),
+      runtime.leases(taskId, { limit: limit + 1 }),
       runtime.steps(taskId, { limit }),
       runtime.list({ parent: taskId, values: false, limit }),
     ])
     if (task === undefined) throw noTask(taskId)
     return answer(serving, {
       task,
-      leases,
-      // The fencing tokens of a task count its leases.
-      olderLeases: (leases[0]?.fencingToken ?? 1) - 1,
+      leases: leases.slice(-limit),
+      hasOlderLeases: leases.length > limit,
       steps,
       stepsCursor,
       children: children.tasks.filter((child) => sees(caller, child)),

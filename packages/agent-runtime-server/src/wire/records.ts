@@ -45,8 +45,8 @@ export const TaskDetailsSchema = z
     leases: z
       .array(LeaseSchema)
       .openapi({ description: 'The last, live and ended; each has the attempt that it ran' }),
-    olderLeases: z.int().openapi({
-      description: 'How many leases came before: each is in an event `task.started` of the task',
+    hasOlderLeases: z.boolean().openapi({
+      description: 'Whether others came before: each is in an event `task.started` of the task',
     }),
     steps: z.array(StepSchema).openapi({ description: 'The first, in the order of their records' }),
     stepsCursor: z.int().optional().openapi({

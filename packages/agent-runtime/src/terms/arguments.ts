@@ -175,7 +175,7 @@ const listRules: Rules<ListFilter> = {
 }
 
 export const leasesRules: Rules<{ readonly limit?: number | undefined }> = {
-  limit: wholeNumber(1, 1_000),
+  limit: wholeNumber(1, 10_000),
 }
 
 const reasons: readonly unknown[] = rejectionReasons

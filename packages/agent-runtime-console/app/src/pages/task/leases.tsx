@@ -1,6 +1,6 @@
 import type { ExecutionLease } from '@ku0/agent-runtime-core'
 import { Link } from '@tanstack/react-router'
-import { duration, many, shortId } from '../../ui/format.ts'
+import { duration, shortId } from '../../ui/format.ts'
 import { Json } from '../../ui/json.tsx'
 import { Moment, useNow, When } from '../../ui/now.tsx'
 import { rowHash } from '../../ui/table.tsx'
@@ -8,11 +8,11 @@ import { rowHash } from '../../ui/table.tsx'
 /** The last leases of a task, the newest first: who held it, until when, and how it ended. */
 export function Leases({
   leases,
-  older,
+  hasOlder,
 }: {
   readonly leases: readonly ExecutionLease[]
-  /** How many came before these. */
-  readonly older: number
+  /** Whether others came before these. */
+  readonly hasOlder: boolean
 }) {
   if (leases.length === 0)
     return <p className="faint">No worker has held it. A worker that starts the task gets a lease.</p>
@@ -31,11 +31,7 @@ export function Leases({
             </li>
           ))}
       </ol>
-      {older === 0 ? null : (
-        <p className="faint">
-          {many(older, 'older lease')} {older === 1 ? 'is' : 'are'} not shown. The events have them.
-        </p>
-      )}
+      {hasOlder ? <p className="faint">Older leases are not shown. The events have them.</p> : null}
     </>
   )
 }

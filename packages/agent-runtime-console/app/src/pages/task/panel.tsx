@@ -32,7 +32,7 @@ export function Panel({
   readonly show: string | undefined
   readonly onShow: (show: string) => void
 }) {
-  const { task, children, childrenCursor, leases, olderLeases } = details
+  const { task, children, childrenCursor, leases, hasOlderLeases } = details
   const hasError = task.state === 'failed'
   const base = baseOf(events.items)
   const checkpoints = checkpointsIn(events.items)
@@ -44,13 +44,10 @@ export function Panel({
     ['output', 'Output'] as const,
     ['steps', `Steps ${stepCount(details)}`] as const,
     ...(checkpoints.length === 0 ? [] : [['checkpoints', `Checkpoints ${checkpoints.length}`] as const]),
-    ['leases', `Leases ${leases.length === 0 ? '' : olderLeases + leases.length}`] as const,
+    ['leases', `Leases ${some(leases, hasOlderLeases)}`] as const,
     ['events', 'Events'] as const,
     ...(base === undefined ? [] : [['compare', 'Compare'] as const]),
-    [
-      'children',
-      `Children ${children.length === 0 ? '' : children.length}${childrenCursor === undefined ? '' : '+'}`,
-    ] as const,
+    ['children', `Children ${some(children, childrenCursor !== undefined)}`] as const,
     ['explain', 'Explain'] as const,
   ]
   const first = hasError ? 'error' : task.state === 'completed' ? 'result' : 'input'
@@ -104,7 +101,7 @@ function Shown({
   readonly events: Followed<RuntimeEvent>
   readonly selected: Span | undefined
 }) {
-  const { task, children, leases, olderLeases } = details
+  const { task, children, leases, hasOlderLeases } = details
   switch (open) {
     case 'selected': {
       const of = events.items.filter(({ seq }) => selected?.seqs.includes(seq) === true)
@@ -139,7 +136,7 @@ function Shown({
     case 'checkpoints':
       return <Checkpoints taskId={task.taskId} events={checkpointsIn(events.items)} />
     case 'leases':
-      return <Leases leases={leases} older={olderLeases} />
+      return <Leases leases={leases} hasOlder={hasOlderLeases} />
     case 'events':
       return <EventList events={events.items} />
     case 'compare': {
@@ -151,6 +148,11 @@ function Shown({
     default:
       return <Explained taskId={task.taskId} />
   }
+}
+
+/** How many come with the task, if any, and whether there are more. */
+function some({ length }: readonly unknown[], hasMore: boolean): string {
+  return `${length === 0 ? '' : length}${hasMore ? '+' : ''}`
 }
 
 /** How many steps are recorded: the task counts them, and those that come with it are the first. */
