@@ -247,6 +247,7 @@ export function testTrouble(browser: () => Browser): void {
     const scene = await open()
     const { schedules } = scene.runtime
     const hour = { everyMs: 3_600_000 }
+    const odd = 'acme: a/b@c=d&e+f#g?h, 100%'
     for (let at = 0; at < 40; at += 1) await schedules.put(`hourly ${at}`, hour, 'greet', 'hour')
     await schedules.put('nightly report', hour, 'greet', 'night')
     const { taskId } = await schedules.trigger('nightly report')
@@ -271,6 +272,11 @@ export function testTrouble(browser: () => Browser): void {
     await marked.getByRole('link', { name: 'hourly 3', exact: true }).waitFor()
     expect(await marked.count()).toBe(1)
     expect(decodeURIComponent(page.url())).toContain('#row-hourly 3')
+    // A name may have what means something in an address.
+    await schedules.put(odd, hour, 'greet', 'odd')
+    await page.goto(`${scene.url}/tasks/${(await schedules.trigger(odd)).taskId}`)
+    await page.getByRole('link', { name: odd }).click()
+    await marked.getByRole('link', { name: odd }).waitFor()
     expect(faults).toEqual([])
     await page.context().close()
     await scene.close()

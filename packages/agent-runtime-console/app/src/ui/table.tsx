@@ -15,6 +15,15 @@ export function rowHash(key: string): string {
   return `row-${encodeURIComponent(key)}`
 }
 
+/** The router leaves in a hash what means something in an address. */
+function decoded(hash: string): string {
+  try {
+    return decodeURIComponent(hash)
+  } catch {
+    return hash
+  }
+}
+
 /** The name of a row that has no page of its own: a link to the row, to be copied or sent. */
 export function RowLink({ row, children }: { readonly row: string; readonly children: ReactNode }) {
   return <a href={`#${rowHash(row)}`}>{children}</a>
@@ -35,7 +44,7 @@ export function Table<Row>({
   readonly columns: readonly Column<Row>[]
   readonly keyOf: (row: Row) => string
 }) {
-  const hash = useRouterState({ select: ({ location }) => location.hash })
+  const hash = useRouterState({ select: ({ location }) => decoded(location.hash) })
   const kind = ({ isNumber, isExtra }: Column<Row>) =>
     [isNumber === true ? 'number' : '', isExtra === true ? 'extra' : ''].join(' ').trim()
   return (
