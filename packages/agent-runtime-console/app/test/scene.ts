@@ -114,6 +114,14 @@ const spend = defineTask({ type: 'spend', input: z.unknown() }, async (ctx) => {
   return 'spent'
 })
 
+/** It goes on after three steps when somebody says so. */
+const climb = defineTask({ type: 'climb', input: z.number() }, async (ctx, steps) => {
+  for (let at = 1; at <= steps; at += 1) {
+    if (at === 4) await ctx.waitForSignal('go')
+    await ctx.step(`step ${at}`, () => at)
+  }
+})
+
 const Found = z.object({ url: z.string() })
 
 const recon = defineTask({ type: 'recon', input: z.number() }, async (ctx, pages) => {
@@ -223,6 +231,7 @@ const tasks = [
   listen,
   hold,
   spend,
+  climb,
 ]
 
 /** A runtime with tasks that do what agents do, and its server with the console. */

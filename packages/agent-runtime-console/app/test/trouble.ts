@@ -493,6 +493,23 @@ export function testTrouble(browser: () => Browser): void {
     await second.close()
   })
 
+  test('whoever has asked for all steps of a task sees those that it records afterwards', async () => {
+    const scene = await open({ limits: { maxTaskRows: 2 } })
+    await scene.runtime.submit('climb', 5, { taskId: 'climbs' })
+    await settled(async () => (await scene.runtime.status('climbs'))?.state === 'waiting')
+    const { page, faults } = await openPage(browser(), scene.url)
+    await page.goto(`${scene.url}/tasks/climbs?show=steps`)
+    await page.getByRole('button', { name: 'Show more steps' }).click()
+    await page.getByText('These are all steps.').waitFor()
+    expect(await page.getByText('step 3', { exact: true }).count()).toBe(1)
+    await scene.runtime.signal('climbs', 'go')
+    await page.getByText('step 5', { exact: true }).waitFor()
+    expect(await page.getByText('step 3', { exact: true }).count()).toBe(1)
+    expect(faults).toEqual([])
+    await page.context().close()
+    await scene.close()
+  })
+
   test('only visible rows of very many tasks are drawn', async () => {
     // Far more than anybody scrolls through; each night as many as a store keeps.
     const count = draws(5_000, 5_000, 100_000)

@@ -1,5 +1,6 @@
 import type { StoredStep, TaskDetails } from '@ku0/agent-runtime-client'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { api } from '../../server/session.ts'
 import type { LivePages } from '../../server/live-pages.ts'
 
@@ -10,15 +11,22 @@ export function useSteps({ task, steps, stepsCursor }: TaskDetails): LivePages<S
     queryKey: ['steps', taskId, stepsCursor],
     queryFn: ({ pageParam, signal }) => api().steps(taskId, { after: pageParam, limit: PAGE, signal }),
     initialPageParam: stepsCursor ?? 0,
-    getNextPageParam: ({ cursor }) => cursor,
+    // The task may record more after the last that it has.
+    getNextPageParam: ({ steps: some, cursor }, _, after) => cursor ?? some.at(-1)?.seq ?? after,
     enabled: false,
   })
   const { data, error, refetch, isFetching, fetchNextPage } = more
+  const last = data?.pages.at(-1)
+  const isAtEnd = last !== undefined && last.cursor === undefined
+  useEffect(() => {
+    if (isAtEnd) void fetchNextPage()
+    // Whoever sees the last step sees the next one, once the task counts it.
+  }, [task.steps])
   return {
     data: [...steps, ...(data?.pages.flatMap((page) => page.steps) ?? [])],
     error,
     refetch,
-    hasNextPage: data === undefined ? stepsCursor !== undefined : more.hasNextPage,
+    hasNextPage: stepsCursor !== undefined && !isAtEnd,
     isFetchingNextPage: isFetching,
     fetchNextPage,
   }
