@@ -499,6 +499,7 @@ export function testTrouble(browser: () => Browser): void {
     await settled(async () => (await scene.runtime.status('climbs'))?.state === 'waiting')
     const { page, faults } = await openPage(browser(), scene.url)
     await page.goto(`${scene.url}/tasks/climbs?show=steps`)
+    await page.getByText('2 of up to 3 are shown').waitFor()
     await page.getByRole('button', { name: 'Show more steps' }).click()
     await page.getByText('These are all steps.').waitFor()
     expect(await page.getByText('step 3', { exact: true }).count()).toBe(1)

@@ -13,8 +13,10 @@ import { useAllSteps } from './use-steps.ts'
 
 /** What can be done with a task in its state. */
 export function Actions({ details }: { readonly details: TaskDetails }) {
-  const { task, steps } = details
+  const { task, steps, stepsCursor } = details
   const { taskId, state } = task
+  // The task counts also those that a rejection has made void.
+  const kept = stepsCursor === undefined ? steps.length : task.steps
   const router = useRouter()
   const mayOperate = useMayOperate()
   const isOpen = state === 'queued' || state === 'running' || state === 'waiting'
@@ -60,9 +62,9 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
           }}
         >
           <p>
-            {task.steps === 0
+            {kept === 0
               ? 'It becomes a new task, which begins anew: no step was completed.'
-              : `It becomes a new task, which keeps ${task.steps === 1 ? 'the completed step' : `the ${count(task.steps)} completed steps`} and goes on from there.`}
+              : `It becomes a new task, which keeps ${kept === 1 ? 'the completed step' : `${kept === steps.length ? 'the' : 'up to'} ${count(kept)} completed steps`} and goes on from there.`}
           </p>
         </Confirmed>
       ) : null}

@@ -32,7 +32,7 @@ export function Panel({
   readonly show: string | undefined
   readonly onShow: (show: string) => void
 }) {
-  const { task, children, childrenCursor, leases, hasOlderLeases } = details
+  const { task, steps, stepsCursor, children, childrenCursor, leases, hasOlderLeases } = details
   const hasError = task.state === 'failed'
   const base = baseOf(events.items)
   const checkpoints = checkpointsIn(events.items)
@@ -42,12 +42,12 @@ export function Panel({
     ['result', 'Result'] as const,
     ['input', 'Input'] as const,
     ['output', 'Output'] as const,
-    ['steps', `Steps ${stepCount(details)}`] as const,
+    ['steps', `Steps ${tally(steps, stepsCursor !== undefined)}`] as const,
     ...(checkpoints.length === 0 ? [] : [['checkpoints', `Checkpoints ${checkpoints.length}`] as const]),
-    ['leases', `Leases ${some(leases, hasOlderLeases)}`] as const,
+    ['leases', `Leases ${tally(leases, hasOlderLeases)}`] as const,
     ['events', 'Events'] as const,
     ...(base === undefined ? [] : [['compare', 'Compare'] as const]),
-    ['children', `Children ${some(children, childrenCursor !== undefined)}`] as const,
+    ['children', `Children ${tally(children, childrenCursor !== undefined)}`] as const,
     ['explain', 'Explain'] as const,
   ]
   const first = hasError ? 'error' : task.state === 'completed' ? 'result' : 'input'
@@ -151,14 +151,8 @@ function Shown({
 }
 
 /** How many come with the task, if any, and whether there are more. */
-function some({ length }: readonly unknown[], hasMore: boolean): string {
+function tally({ length }: readonly unknown[], hasMore: boolean): string {
   return `${length === 0 ? '' : length}${hasMore ? '+' : ''}`
-}
-
-/** How many steps are recorded: the task counts them, and those that come with it are the first. */
-function stepCount({ task, steps, stepsCursor }: TaskDetails): string {
-  if (stepsCursor !== undefined) return count(task.steps)
-  return steps.length === 0 ? '' : count(steps.length)
 }
 
 function Steps({ details }: { readonly details: TaskDetails }) {
@@ -186,7 +180,7 @@ function Steps({ details }: { readonly details: TaskDetails }) {
       </ul>
       {error === null ? null : <Problem error={error} what="more steps" onRetry={refetch} />}
       <More pages={pages} what="steps">
-        {count(steps.length)} of {count(details.task.steps)} are shown
+        {count(steps.length)} of up to {count(details.task.steps)} are shown
       </More>
     </>
   )
