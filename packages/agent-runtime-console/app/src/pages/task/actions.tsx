@@ -7,6 +7,7 @@ import { api } from '../../server/session.ts'
 import { useAct } from '../../ui/act.tsx'
 import { count } from '../../ui/format.ts'
 import { JsonField, parsed } from '../../ui/json-field.tsx'
+import { Problem } from '../../ui/problem.tsx'
 import { Confirmed, FormDialog, useQuestion } from '../../ui/question.tsx'
 import { isPipeline } from './is-pipeline.ts'
 import { useAllSteps } from './use-steps.ts'
@@ -195,9 +196,10 @@ function ForkButton({
           question={question}
           title="Submit again from a step"
           submit="Fork"
-          isDisabled={all.isLoading || !value.isGood}
+          isDisabled={all.data === undefined || !value.isGood}
           action={fork}
         >
+          {all.error === null ? null : <Problem error={all.error} what="all steps" onRetry={all.refetch} />}
           <label className="field">
             <span>From the step</span>
             <select
