@@ -17,12 +17,14 @@ export interface Question {
 export function useQuestion(): Question {
   const [isOpen, setOpen] = useState(false)
   const [failure, setFailure] = useState<unknown>()
-  const isShown = useRef(false)
+  // Whoever has closed the dialog meanwhile is told elsewhere, also when it is open again.
+  const opening = useRef(0)
+  const acting = useRef(0)
+  const isSame = () => acting.current === opening.current
   const tell = useTellFailure()
-  // Whoever has closed the dialog meanwhile is told elsewhere.
-  const { isBusy, act } = useRun((error, again) => (isShown.current ? setFailure(error) : tell(error, again)))
+  const { isBusy, act } = useRun((error, again) => (isSame() ? setFailure(error) : tell(error, again)))
   const show = (is: boolean) => {
-    isShown.current = is
+    opening.current += 1
     setFailure(undefined)
     setOpen(is)
   }
@@ -32,7 +34,10 @@ export function useQuestion(): Question {
     failure,
     open: () => show(true),
     close: () => show(false),
-    act: (action) => void act(action).then((isDone) => isDone && show(false)),
+    act: (action) => {
+      acting.current = opening.current
+      void act(action).then((isDone) => isDone && isSame() && show(false))
+    },
   }
 }
 
