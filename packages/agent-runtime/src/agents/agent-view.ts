@@ -62,9 +62,9 @@ export interface AgentMetrics {
 export interface AgentSources {
   /** The one that {@link defineAgent} returned. */
   readonly profile?: AgentProfile | undefined
-  /** All its events in order, as `runtime.history` or `runtime.on` gives them. */
+  /** All its events in order: the `events` of each page of `runtime.history`, or what `runtime.on` gave. */
   readonly events?: readonly RuntimeEvent[] | undefined
-  /** The list that `runtime.steps` returns. */
+  /** All its steps: the `steps` of each page of `runtime.steps`. */
   readonly steps?: readonly StoredStep[] | undefined
   /** The one that `runtime.checkpoint` returns. */
   readonly checkpoint?: StoredCheckpoint | undefined
@@ -145,7 +145,7 @@ const MAX_RETRIES = 3
 
 const sourceRules: Rules<AgentSources> = {
   profile: ['the profile of an agent, as defineAgent returns it', isRecord],
-  events: ['a list of events, as runtime.history returns them', Array.isArray],
-  steps: ['a list of steps, as runtime.steps returns them', Array.isArray],
+  events: ['the events of what runtime.history returns', Array.isArray],
+  steps: ['the steps of what runtime.steps returns', Array.isArray],
   checkpoint: ['a checkpoint, as runtime.checkpoint returns it', isRecord],
 }

@@ -227,6 +227,6 @@ describe('the life of an agent', () => {
     const status = (await world.runtime.status(receipt)) as TaskStatus
     const view = toAgentView as (...given: unknown[]) => unknown
     expect(() => view(status, { event: [] })).toThrow('did you mean events')
-    expect(() => view(status, { events: {} })).toThrow('a list of events, as runtime.history returns them')
+    expect(() => view(status, { events: {} })).toThrow('the events of what runtime.history returns')
   })
 })
