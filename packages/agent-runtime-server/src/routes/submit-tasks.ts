@@ -5,7 +5,7 @@ import { allows, assertType, type Caller } from '../access/caller.ts'
 import { fieldsRefused, Problem, refusal } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
 import { flagText, wholeText } from '../wire/parameters.ts'
-import { AcceptedSchema, OutcomeSchema, ReceiptSchema, SubmissionSchema } from '../wire/records.ts'
+import { ReceiptSchema, SubmissionSchema, SubmittedSchema } from '../wire/records.ts'
 import { valueFromJson } from '../wire/values.ts'
 import { assertAgreement } from './agreements.ts'
 import { endpoint } from './endpoint.ts'
@@ -32,10 +32,7 @@ export const submitTask = endpoint({
   }),
   body: SubmissionSchema,
   answers: {
-    201: {
-      description: 'The task is stored',
-      schema: AcceptedSchema.extend({ outcome: OutcomeSchema.optional() }),
-    },
+    201: { description: 'The task is stored', schema: SubmittedSchema },
   },
   problems: [409, 422],
   async run({ serving, caller, request, query: { waitMs = 0, cancelOnDisconnect = false }, body }) {

@@ -76,12 +76,6 @@ const rejected = z.object({
   forGood: z.literal(true).optional(),
 })
 
-/** The answer to a submission. */
-export const ReceiptSchema = z.discriminatedUnion('accepted', [accepted, rejected]).openapi('Receipt')
-
-/** Only what was accepted: what was rejected is answered as a problem with its receipt. */
-export const AcceptedSchema = accepted.openapi('Accepted')
-
 /** How a task ended, or the state in which it still is. */
 export const OutcomeSchema = z
   .looseObject({ taskId: z.string(), state: z.enum(taskStates) })
@@ -89,6 +83,14 @@ export const OutcomeSchema = z
     description:
       '`completed` has `output`; `failed` has `kind` and `error`; `canceled` and `rejected` have `reason`; a task that is parked because its code took another path than its history has `divergence`.',
   })
+
+/** The answer to a submission. */
+export const ReceiptSchema = z.discriminatedUnion('accepted', [accepted, rejected]).openapi('Receipt')
+
+/** Only what was accepted: what was rejected is answered as a problem with its receipt. */
+export const AcceptedSchema = accepted.openapi('Accepted')
+/** The same with how the task ended, for a caller who waits. */
+export const SubmittedSchema = accepted.extend({ outcome: OutcomeSchema.optional() }).openapi('Submitted')
 
 /** An event of a task. */
 export const EventSchema = z
