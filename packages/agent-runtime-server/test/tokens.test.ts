@@ -118,6 +118,27 @@ test('a stream and a long poll that are open end at the next beat once their tok
   expect(await following).toMatch(/task\.completed[^]*event: end/)
 })
 
+test('a submission whose token was revoked while it waits is answered with its receipt alone', async () => {
+  const { runtime, time, server, beat } = await beatingServer()
+  await runtime.accessTokens.put('lost', { hash: hashToken('lost'), scopes: ['read', 'submit'] })
+  const asked = server.fetch(
+    new Request('http://localhost/api/v1/tasks?waitMs=60000', {
+      method: 'POST',
+      headers: { authorization: 'Bearer lost', 'content-type': 'application/json' },
+      body: JSON.stringify({ task: 'wait', input: null, options: { taskId: 'stored' } }),
+    }),
+  )
+  await expect.poll(async () => (await runtime.status('stored'))?.state, { timeout: 50_000 }).toBe('waiting')
+  await runtime.accessTokens.revoke('lost')
+  time.at += 1_000
+  await beat()
+  const answer = await asked
+  expect([answer.status, await answer.json()]).toEqual([
+    201,
+    { accepted: true, taskId: 'stored', sequence: 1, deduplicated: false },
+  ])
+})
+
 test('a stream of an open server ends once its store holds a token', async () => {
   const { runtime, time, server, beat } = await beatingServer()
   const { taskId } = await runtime.submit('wait', null)

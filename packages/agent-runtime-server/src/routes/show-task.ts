@@ -4,7 +4,6 @@ import { StoreError } from '@ku0/agent-runtime-core'
 import { sees } from '../access/caller.ts'
 import { noTask } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
-import type { Poll } from '../streams/streams.ts'
 import { SeqPage, TaskPath, wholeText } from '../wire/parameters.ts'
 import { OutcomeSchema, StepSchema, TaskDetailsSchema } from '../wire/records.ts'
 import { Moment, Value } from '../wire/schema.ts'
@@ -116,15 +115,20 @@ export const showResult = endpoint({
     const now = await outcomeOf(serving, taskId)
     if (now.over || waitMs === 0) return answer(serving, now.outcome, now.over ? 200 : 202)
     using poll = serving.streams.poll(caller, request)
-    const later = await waited(serving, taskId, waitMs, poll)
+    const later = await waited(serving, taskId, waitMs, poll.signal)
+    poll.assertAccepted()
     return answer(serving, later.outcome, later.over ? 200 : 202)
   },
 })
 
 /** How a task has ended, or stands after so long. */
-export async function waited(serving: Serving, taskId: string, waitMs: number, poll: Poll): Promise<Outcome> {
-  await halt(serving, taskId, Math.min(waitMs, serving.limits.maxWaitMs), poll.signal)
-  poll.assertAccepted()
+export async function waited(
+  serving: Serving,
+  taskId: string,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  await halt(serving, taskId, Math.min(waitMs, serving.limits.maxWaitMs), signal)
   return outcomeOf(serving, taskId)
 }
 

@@ -49,11 +49,12 @@ export const submitTask = endpoint({
     const { taskId, deduplicated } = receipt
     const headers = { location: `/api/v1/tasks/${encodeURIComponent(taskId)}` }
     if (poll === undefined) return answer(serving, receipt, 201, headers)
-    const { outcome, over } = await waited(serving, taskId, waitMs, poll)
+    const { outcome, over } = await waited(serving, taskId, waitMs, poll.signal)
     // A task that another request has submitted is not this one's to end.
     if (cancelOnDisconnect && !over && !deduplicated && request.signal.aborted)
       await serving.runtime.cancel(taskId, { reason: 'the request that waited for it was closed' })
-    return answer(serving, { ...receipt, outcome }, 201, headers)
+    // The task is stored, whatever has become of the token meanwhile.
+    return answer(serving, poll.isAccepted() ? { ...receipt, outcome } : receipt, 201, headers)
   },
 })
 

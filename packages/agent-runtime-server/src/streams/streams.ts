@@ -14,7 +14,9 @@ import { type Frame, signFrame } from './frame.ts'
 export interface Poll extends Disposable {
   /** Aborted when the caller is gone, its token is refused, or the server closes. */
   readonly signal: AbortSignal
-  /** Throws the refusal of a token that was accepted when the request came, and is no longer. */
+  /** Whether the token, which was accepted when the request came, still is. */
+  readonly isAccepted: () => boolean
+  /** Throws the refusal of a token that no longer is. */
   readonly assertAccepted: () => void
 }
 
@@ -60,6 +62,7 @@ export class Streams {
     return {
       [Symbol.dispose]: () => counted[Symbol.dispose](),
       signal: AbortSignal.any([request.signal, refused.signal, this.closing]),
+      isAccepted: () => !refused.signal.aborted,
       assertAccepted: () => {
         if (refused.signal.aborted) throw notAnyMore()
       },
