@@ -57,6 +57,8 @@ test('E10 a submission waits for its outcome; a caller who leaves meanwhile ends
     201,
     { accepted: true, outcome: { taskId: done.json.taskId, state: 'completed', output: 3 } },
   ])
+  const once = await call('POST', '/api/v1/tasks?waitMs=0', { task: 'wait', input: null })
+  expect([once.status, once.json.outcome]).toEqual([201, undefined])
   const early = await call('POST', '/api/v1/tasks?waitMs=1', { task: 'wait', input: null })
   expect([early.status, early.json.outcome.output]).toEqual([201, undefined])
 

@@ -101,7 +101,7 @@ export const showResult = endpoint({
   tag: 'tasks',
   summary: 'Wait for the result of a task',
   description:
-    'Answers at once if the task has ended, or is parked because its code took another path than its history. Otherwise it waits for up to `waitMs`, and then answers 202 with the state: ask again.',
+    'Answers at once if the task has ended, or is parked because its code took another path than its history. Otherwise it waits for up to `waitMs`, and `maxWaitMs` at most, and then answers 202 with the state: ask again.',
   scope: 'read',
   bound: 'task',
   params: TaskPath,

@@ -22,12 +22,12 @@ export const submitTask = endpoint({
   tag: 'tasks',
   summary: 'Submit a task',
   description:
-    'Answers once the task is committed; with `waitMs` once it has ended, or after so long, with the `outcome`, and then it needs the scope `read`, too. A caller who leaves meanwhile leaves the task to go on, or cancels it with `cancelOnDisconnect`. A submission that a limit refuses is a 429 with `receipt` and the header Retry-After; one that can never be accepted as things are set is a 422.',
+    'Answers once the task is committed. With `waitMs` it answers when the task has ended or the time is over, and has the `outcome`. That needs the scope `read`, too. The server waits for `maxWaitMs` at most. A caller who leaves meanwhile leaves the task to go on, or cancels it with `cancelOnDisconnect`. A submission that a limit refuses is a 429 with `receipt` and the header Retry-After; one that can never be accepted as things are set is a 422.',
   scope: 'submit',
   bound: 'own',
   headers: KeyHeader,
   query: z.strictObject({
-    waitMs: wholeText(1, 600_000),
+    waitMs: wholeText(0, 600_000),
     cancelOnDisconnect: flagText,
   }),
   body: SubmissionSchema,
@@ -39,7 +39,7 @@ export const submitTask = endpoint({
     if (waitMs > 0 && !allows(caller, 'read'))
       throw refusal('forbidden', 'the token lacks the scope read, which waiting for the outcome needs')
     if (cancelOnDisconnect && waitMs === 0)
-      throw fieldsRefused([{ field: 'query.cancelOnDisconnect', allowed: 'only with waitMs' }])
+      throw fieldsRefused([{ field: 'query.cancelOnDisconnect', allowed: 'only with a waitMs above 0' }])
     // Nothing is submitted for a caller who may not wait now.
     using poll = waitMs > 0 ? serving.streams.poll(caller, request) : undefined
     const item = submissionFor(caller, body, 'body', request.header('idempotency-key'))
