@@ -2,7 +2,7 @@ import { z } from '../wire/zod.ts'
 import { entryKinds, RuntimeError } from '@ku0/agent-runtime-core'
 import { problemOf } from '../problem/problem.ts'
 import { answer } from '../serving.ts'
-import { ClientPath, SeqPage } from '../wire/parameters.ts'
+import { PayerPath, SeqPage } from '../wire/parameters.ts'
 import { Moment } from '../wire/schema.ts'
 import { endpoint } from './endpoint.ts'
 import { KeyHeader, ownKeyOf } from './idempotency-key.ts'
@@ -21,7 +21,7 @@ const EntrySchema = z
   })
   .openapi('LedgerEntry')
 
-const credits = { tag: 'limits', bound: 'none', params: ClientPath } as const
+const credits = { tag: 'limits', bound: 'none', params: PayerPath } as const
 
 export const showCredits = endpoint({
   ...credits,

@@ -165,8 +165,6 @@ export const removeClient = endpoint({
   problems: [404],
   async run({ serving, params: { client } }) {
     if (await serving.runtime.clients.remove(client)) return nothing
-    throw problemOf(
-      new RuntimeError('not_found', `there is no client ${client === '' ? 'without a name' : client}`),
-    )
+    throw problemOf(new RuntimeError('not_found', `there is no client ${client}`))
   },
 })

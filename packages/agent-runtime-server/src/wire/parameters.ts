@@ -3,8 +3,11 @@ import { z } from './zod.ts'
 /** The id of a task in a path. */
 export const TaskPath = z.strictObject({ taskId: z.string().min(1).max(255) })
 
-/** The name of a client in a path; the empty one is the client of all tasks that name none. */
-export const ClientPath = z.strictObject({ client: z.string().max(255) })
+/** The name of a client in a path. */
+export const ClientPath = z.strictObject({ client: z.string().min(1).max(255) })
+
+/** The same; the empty one is the client of all tasks that name none. */
+export const PayerPath = z.strictObject({ client: z.string().max(255) })
 
 /** A list in a query, separated by commas: `states=queued,running`. */
 export function commaList<Item extends z.ZodType<string, string>>(item: Item) {
