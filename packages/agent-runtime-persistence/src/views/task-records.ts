@@ -31,7 +31,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
   /** A large input stays in the database. */
   const submissionFacts = db
     .prepare<[number], string>(
-      `SELECT CASE WHEN blob IS NULL AND octet_length(data) > ${MAX_WHOLE_BYTES} THEN json_remove(data, '$.input') ELSE data END FROM event WHERE task = ? AND seq = 1`,
+      `SELECT CASE WHEN blob IS NULL AND octet_length(data) > ${MAX_WHOLE_BYTES} AND json_valid(data) THEN json_remove(data, '$.input') ELSE data END FROM event WHERE task = ? AND seq = 1`,
     )
     .pluck()
   const lastWaiting = db

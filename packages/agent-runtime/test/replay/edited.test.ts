@@ -167,6 +167,16 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
     }
   })
 
+  test('a list without values has the task, also where a long submission cannot be read', async () => {
+    const it = await left(2)
+    it.sql(`UPDATE event SET data = data || '${'x'.repeat(5_000)}' WHERE task = 1 AND seq = 1`)
+    const { runtime } = await it.open()
+    const { tasks } = await runtime.list({ values: false })
+    expect(tasks.map(({ taskId, type }) => [taskId, type])).toEqual(
+      it.taskIds.map((taskId) => [taskId, 'order']).toReversed(),
+    )
+  })
+
   test.each(everyNth(edits, draws(edits.length, 1)))(
     'H08 %s: neither fork nor retry goes on from it, and nothing is written',
     async (_, edit) => {
