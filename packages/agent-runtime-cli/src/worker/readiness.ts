@@ -110,7 +110,9 @@ export function tellOf(pool: Pool, ready: Readiness): Disposable {
 export function askStore(runtime: Pick<Runtime, 'pool' | 'workers'>, ready: Readiness): Disposable {
   return ready.ask(async () => {
     const own = new Set(Object.keys(runtime.pool.stats().workers))
-    return (await runtime.workers()).some(({ workerId, state }) => own.has(workerId) && state !== 'draining')
+    return (await runtime.workers()).some(
+      ({ workerId, state }) => own.has(workerId) && state !== 'draining' && state !== 'silent',
+    )
   })
 }
 

@@ -4,7 +4,7 @@ import { workerStates } from './worker.ts'
 
 /**
  * A worker as the registry knows it. `busy` means that it runs at least one task; it takes more while below `capacity`. `silent` means that it was not
- * seen for the time of a lease.
+ * seen for the time of a lease; one that is drained is `draining` all the same.
  * Source: Track AA, Data Model.
  */
 export const WorkerStatus = z.strictObject({

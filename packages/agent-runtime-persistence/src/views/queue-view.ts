@@ -26,6 +26,7 @@ import {
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
 import {
+  isSilent,
   pausesIn,
   toReserve,
   wantsCredits,
@@ -115,7 +116,9 @@ export function prepareQueueView(context: QueueContext, workers: () => readonly 
     const all = load.streams()
     const byId = new Map(all.map((stream) => [stream.id, stream]))
     const queued = all.filter(({ depth }) => depth > 0)
-    const present = workers().filter(({ state }) => state !== 'silent')
+    const present = workers().filter(
+      ({ lastSeenAt }) => !isSilent(lastSeenAt, leaseAt, context.config.leaseTtlMs),
+    )
     const live = present.filter(({ state }) => state !== 'draining')
     const counted = load.quotas()
     const quotas = new Map<string, QuotaRow>(counted.map((quota) => [quota.key, quota]))

@@ -61,13 +61,14 @@ export function prepareStoreRecords(context: ReadContext) {
       const { draining, drainAsked, lanes: own } = readWorkerFlags(row.draining)
       return {
         workerId: row.worker_id,
-        state: isSilent(row.last_seen_at, leaseAt, leaseTtlMs)
-          ? 'silent'
-          : draining || drainAsked
+        state:
+          draining || drainAsked
             ? 'draining'
-            : row.in_flight > 0
-              ? 'busy'
-              : 'idle',
+            : isSilent(row.last_seen_at, leaseAt, leaseTtlMs)
+              ? 'silent'
+              : row.in_flight > 0
+                ? 'busy'
+                : 'idle',
         capacity: row.capacity,
         inFlight: row.in_flight,
         lastSeenAt: row.last_seen_at,

@@ -134,6 +134,11 @@ test('C6 a worker whose line is dead is silent after the time of a lease, gone a
     ['far', 'silent'],
     ['near', 'idle'],
   ])
+  // It can be undrained, whether it comes back or not.
+  await behind.write({ kind: 'askDrain', workerId: 'far', draining: true })
+  expect((await states())[0]).toEqual(['far', 'draining'])
+  await behind.write({ kind: 'askDrain', workerId: 'far', draining: false })
+  expect((await states())[0]).toEqual(['far', 'silent'])
   await advance(2 * config.leaseTtlMs)
   expect(await states()).toEqual([['near', 'idle']])
 
