@@ -296,10 +296,12 @@ function agreedOf(
   { name, client, latencyMs, oversight, outOfCredits }: Agreement,
   options: ResolvedOptions | undefined,
 ): Partial<Submission> {
+  // Only an agreement makes such a promise.
+  const { [LATENCY_LABEL]: _, ...labels } = options?.labels ?? {}
   return {
     client,
     labels: {
-      ...options?.labels,
+      ...labels,
       agreement: name,
       ...(latencyMs === undefined ? {} : { [LATENCY_LABEL]: String(latencyMs) }),
     },

@@ -45,6 +45,7 @@ describe('an agreement', () => {
   test('12.5 promises a time from the submission to the end, and says how late a task is', async () => {
     const slow = defineTask({ type: 'slow', input: z.number() }, (ctx, ms) => ctx.sleep('work', ms))
     const fast = defineAgreement({ name: 'fast', client: 'acme', latencyMs: 10_000 })
+    const any = defineAgreement({ name: 'any', client: 'acme' })
     const { runtime, elapse } = await virtualRuntime({ tasks: [slow], agreements: [fast] })
     const [kept, late, plain] = [
       await runtime.submit(slow, 4_000, { agreement: 'fast' }),
@@ -62,6 +63,10 @@ describe('an agreement', () => {
     expect(await promised(late)).toEqual({ ...promise, lateMs: 2_500 })
     expect(await promised(kept)).toMatchObject({ lateMs: 0 })
     expect(await promised(plain)).toBeUndefined()
+    const labels = { 'agreement.latencyMs': '5', of: 'me' }
+    const own = await runtime.submit(slow, 1, { agreement: any, labels })
+    expect(await promised(own)).toBeUndefined()
+    expect((await runtime.status(own))?.labels).toEqual({ agreement: 'any', of: 'me' })
     const again = await runtime.fork(kept)
     expect((await promised(again))?.until).toBeGreaterThan(promise.until)
     expect(() => defineAgreement({ name: 'no', client: 'acme', latencyMs: 0 })).toThrow('latencyMs')
