@@ -6,13 +6,14 @@ import { loadTaskTypes } from '../task-types.ts'
 
 export const run: Run = async (call) => {
   const {
-    args: [task = '', name = '', given = 'null'],
+    args: [task = '', name = '', given],
     print,
   } = call
-  const value = await readInput(call, given, undefined, 'the value')
+  const value = await readInput(call, given ?? 'null', undefined, 'the value')
   const settings = await call.settings()
   // A server knows the schemas itself.
-  const types = settings.server === undefined ? await loadTaskTypes(settings) : undefined
+  const types =
+    settings.server === undefined && given !== undefined ? await loadTaskTypes(settings) : undefined
   await using client = await connect(settings, { types })
   const receipt = await client.signal(await taskIn(client, task), name, value)
   print.answer(receipt, () => [
