@@ -13,7 +13,7 @@ export const run: Run = async ({ args: [file = '', store = ''], print, signal })
     `  tasks ${count(tasks)}, events ${count(events)}`,
     `  last commit: ${at === null ? 'none' : `${count(commit)} of ${dated(at)}`}`,
     restored
-      ? `  ${file} is a backup: what came after it is not there, and tasks that ran then run again`
+      ? `  ${file} is a copy: what its store did after the copy is not there`
       : `  go on with --store ${shownUrl(store)}, and no more with ${file}`,
   ])
   return cliExitCodes.ok
