@@ -171,7 +171,7 @@ what the token allows. With the scope admin the server looks at its own store, t
     noServer: 'it moves the database itself: run it where the file is',
     about: 'move the store of a file to PostgreSQL, and verify it there',
     details: `All rows move with their ids, events and hashes, in one transaction. Stop the processes on the file first, and do not go on with the file afterwards:
-the tasks go on in PostgreSQL. A backup, which is also what export writes, is restored: no id is given out again that its store has given out since, and who held a task can write no more.`,
+the tasks go on in PostgreSQL. A backup, which is also what export writes, is restored. Later ids are new, and a worker that held a task before can no longer write.`,
     args: [
       { name: '<file>', about: 'the store: a file, or sqlite:FILE' },
       { name: '<store>', about: 'an empty store: postgres://HOST/DATABASE, with ?schema=NAME if you like' },
