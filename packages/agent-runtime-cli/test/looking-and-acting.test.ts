@@ -482,6 +482,9 @@ describe('commands that act', () => {
     expect(out).toMatch(/\nwaits +wait +canceled +transient /)
     expect(out).toMatch(/\ngreeter +greet +completed +transient /)
     expect((await agent('supervisors', 'show', ids.greet)).code).not.toBe(0)
+    // Its pass may still be in its slot.
+    const state = async () => (await runtime.status(taskId))?.state
+    await expect.poll(state, { timeout: 50_000 }).toBe('waiting')
     const list = (await agent('supervisors')).out
     expect(list).toMatch(/^SUPERVISOR +TYPE +STATE +STRATEGY +CHILDREN +RUNNING +RESTARTS\n/)
     expect(list).toMatch(/ guards +waiting +one_for_one +0 of 2 open +0 +0 of 5 in 1 min\n/)
