@@ -167,7 +167,7 @@ test(
     const { code, err } = await worker
     expect(code).toBe(0)
     expect(err).toMatch(
-      /^ready: runs interactive and normal tasks of greet, review, fail, wait, digest, work, nap itself, and batch tasks in jobs, 2 at most\n/,
+      /^ready: runs interactive and normal tasks of greet, fail, wait, digest, work, nap, review itself, and batch tasks in jobs, 2 at most\n/,
     )
     expect(jobsLanes).toEqual(new Set(['batch']))
     expect(most).toBeLessThanOrEqual(2)
