@@ -38,7 +38,8 @@ test('12.5 agreements are found beside the types, and a store needs the module f
   expect((await agent('explain', 'one')).out).toContain('gold, with acme (contracted)')
 })
 
-test('11.9 a client buys credits, runs out, sees what is missing, and goes on after it has bought more', async () => {
+/** A store in which a client begins without credits, and the command line in a folder whose configuration file names it. */
+function selling() {
   const folder = scratchFolder()
   const store = `sqlite:${join(folder, 'it.db')}`
   const config = { shares: { ledger: true, outOfCredits: 'park', startCredits: 0 } } as const
@@ -46,8 +47,12 @@ test('11.9 a client buys credits, runs out, sees what is missing, and goes on af
     join(folder, 'agent-runtime.config.ts'),
     `export default ${JSON.stringify({ store, config })}`,
   )
-  await using _ = await createRuntime({ store, config, tasks: others, logger: false, thread: false })
-  const agent = (...args: string[]) => runIn({ folder }, ...args)
+  return { store, config, agent: (...args: string[]) => runIn({ folder }, ...args) }
+}
+
+test('11.9 a client buys credits, runs out, sees what is missing, and goes on after it has bought more', async () => {
+  const { agent, ...given } = selling()
+  await using _ = await createRuntime({ ...given, tasks: others, logger: false, thread: false })
   const submit = ['submit', 'work', '3', '--client', 'acme', '--cost', '5', '--id']
   await agent('credits', 'buy', 'acme', '7')
   expect((await agent(...submit, 'first', '--wait')).out).toBe('6\n')
@@ -64,15 +69,8 @@ test('11.9 a client buys credits, runs out, sees what is missing, and goes on af
 })
 
 test('11.9 tasks without a client go on after credits were bought for the empty name', async () => {
-  const folder = scratchFolder()
-  const store = `sqlite:${join(folder, 'it.db')}`
-  const config = { shares: { ledger: true, outOfCredits: 'park', startCredits: 0 } } as const
-  writeFileSync(
-    join(folder, 'agent-runtime.config.ts'),
-    `export default ${JSON.stringify({ store, config })}`,
-  )
-  await using runtime = await createRuntime({ store, config, tasks: others, logger: false, thread: false })
-  const agent = (...args: string[]) => runIn({ folder }, ...args)
+  const { agent, ...given } = selling()
+  await using runtime = await createRuntime({ ...given, tasks: others, logger: false, thread: false })
   await agent('submit', 'work', '3', '--id', 'nameless')
   expect((await agent('explain', 'nameless')).out).toContain(
     "1 missing; buy credits with credits.purchase, or agent-runtime credits buy '' AMOUNT; tasks that name no client are paid for by the client ''",

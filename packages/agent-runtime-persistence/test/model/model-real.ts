@@ -1,7 +1,15 @@
 import { type ExecutionConfig, type ExecutionStore } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import { type ModelLease, type ModelTask, Scene, type StoreSnapshot } from '@ku0/agent-runtime-conformance'
+import {
+  type ModelLease,
+  type ModelTask,
+  ReferenceModel,
+  Scene,
+  type StoreSnapshot,
+} from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
+import fc from 'fast-check'
+import { expect } from 'vitest'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
 
 const settings = {
@@ -101,8 +109,26 @@ export class Real {
   }
 }
 
+/** Plays a life on a store and on the reference model, until the store is closed: it does the same, and once every task has ended nothing is held. */
+export async function playLife(
+  real: Real,
+  given: ExecutionConfig,
+  life: Iterable<fc.AsyncCommand<ReferenceModel, Real>>,
+): Promise<void> {
+  await real.open()
+  try {
+    await fc.asyncModelRun(
+      () => ({ model: new ReferenceModel(given, real.environment.clock.now()), real }),
+      life,
+    )
+    expect(await heldAfterAll(real)).toEqual([])
+  } finally {
+    await real.scene.store.close()
+  }
+}
+
 /** Quotas that something holds once every task has ended. */
-export async function heldAfterAll({ scene }: Real): Promise<readonly unknown[]> {
+async function heldAfterAll({ scene }: Real): Promise<readonly unknown[]> {
   const { tasks } = await scene.read({
     kind: 'tasks',
     filter: { states: ['queued', 'running', 'waiting'], limit: 1_000 },

@@ -1,12 +1,11 @@
 import { join } from 'node:path'
-import { ReferenceModel } from '@ku0/agent-runtime-conformance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { draws, everyNth } from '../../../../tools/draws.ts'
 import { openStore } from '../../src/index.ts'
 import { Restart } from './model-commands.ts'
 import { forkingLifeOf, lifeOf, losingLifeOf, sharingLifeOf, spendingLifeOf } from './model-lives.ts'
-import { config, heldAfterAll, Real, sharingConfigs } from './model-real.ts'
+import { config, playLife, Real, sharingConfigs } from './model-real.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 import { assertClosedStore } from '../helpers/closed-store.ts'
 
@@ -21,16 +20,7 @@ describe('a store does the same as the reference model for any operations (docs/
         const real = new Real((given, environment) =>
           openStore('sqlite::memory:', { config: given, environment }),
         )
-        await real.open()
-        try {
-          await fc.asyncModelRun(
-            () => ({ model: new ReferenceModel(config, real.environment.clock.now()), real }),
-            list,
-          )
-          expect(await heldAfterAll(real)).toEqual([])
-        } finally {
-          await real.scene.store.close()
-        }
+        await playLife(real, config, list)
       }),
       { numRuns: runs, seed },
     )
@@ -51,7 +41,7 @@ describe('a store does the same as the reference model for any operations (docs/
   )('%s', { timeout: 600_000 }, async (_, kind, part, configs) => {
     const folder = scratchFolder()
     let files = 0
-    await fc.assert(
+    const lives = fc.assert(
       fc.asyncProperty(
         kind([fc.constant(new Restart())]),
         fc.constantFrom(...configs),
@@ -62,20 +52,12 @@ describe('a store does the same as the reference model for any operations (docs/
               openStore(`sqlite:${path}`, { config: own, environment, durability: 'normal' }),
             given,
           )
-          await real.open()
-          try {
-            await fc.asyncModelRun(
-              () => ({ model: new ReferenceModel(given, real.environment.clock.now()), real }),
-              list,
-            )
-            expect(await heldAfterAll(real)).toEqual([])
-          } finally {
-            await real.scene.store.close()
-          }
+          await playLife(real, given, list)
           await assertClosedStore(path, given)
         },
       ),
       { numRuns: Math.ceil(runs / part), seed },
     )
+    await expect(lives).resolves.toBeUndefined()
   })
 })

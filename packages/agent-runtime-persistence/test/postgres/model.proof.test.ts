@@ -1,4 +1,3 @@
-import { ReferenceModel } from '@ku0/agent-runtime-conformance'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
@@ -7,7 +6,7 @@ import { sharedServer } from '../helpers/postgres-server.ts'
 import { newPostgresStore, quiet } from '../helpers/postgres-store.ts'
 import { Restart } from '../model/model-commands.ts'
 import { forkingLifeOf, lifeOf, losingLifeOf, sharingLifeOf, spendingLifeOf } from '../model/model-lives.ts'
-import { config, heldAfterAll, Real, sharingConfigs } from '../model/model-real.ts'
+import { config, playLife, Real, sharingConfigs } from '../model/model-real.ts'
 
 /** A life takes seconds: each look of virtual time is a question to the server. */
 const runs = Number(process.env['MODEL_RUNS'] ?? draws(1, 1, 6))
@@ -30,16 +29,7 @@ test.each([
       async (list, given) => {
         const url = server.newStore()
         const real = new Real((own, environment) => newPostgresStore(own, environment, url), given, quiet)
-        await real.open()
-        try {
-          await fc.asyncModelRun(
-            () => ({ model: new ReferenceModel(given, real.environment.clock.now()), real }),
-            list,
-          )
-          expect(await heldAfterAll(real)).toEqual([])
-        } finally {
-          await real.scene.store.close()
-        }
+        await playLife(real, given, list)
         expect(await verifyStore(url)).toMatchObject({ ok: true, faults: [] })
       },
     )
