@@ -14,7 +14,13 @@ const marks = /(<!-- evidence -->\n)[^]*?(<!-- \/evidence -->)/
 /** Where the statement stands, and the way from there to the pages of evidence. */
 const stands = { 'README.md': 'docs/evidence', 'docs/guarantees.md': 'evidence' } as const
 /** Pages of one run each. */
-const runs = { kills: 'kills', races: 'races', soak: 'soak', promises: 'promises with a figure' } as const
+const runs = {
+  kills: 'kills',
+  races: 'races',
+  soak: 'soak',
+  promises: 'promises with a figure',
+  pipelines: 'pipelines',
+} as const
 
 if (import.meta.main) {
   const isCheck = process.argv.includes('--check')
