@@ -22,7 +22,7 @@ import { consoleAnswer } from './console-assets.ts'
 import { limitsOf, type ServerLimits } from './limits.ts'
 import type { Served, ServerOptions } from './options.ts'
 import { addProbes } from './probes.ts'
-import { instanceOf, problemOf, refusal } from './problem/problem.ts'
+import { named, refusal } from './problem/problem.ts'
 import type { LineConnection, LineEnd } from './remote/connection.ts'
 import { LineHost, type LineHostParts } from './remote/line-host.ts'
 import { PolledConnections } from './remote/polls.ts'
@@ -118,6 +118,11 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
     return route(api, request, caller)
   }
 
+  function refused(error: unknown): Reply {
+    const { problem, instance } = named(error, environment.ids, onError)
+    return guarded(problem.toReply(instance))
+  }
+
   async function close(): Promise<void> {
     for (const it of kept) it[Symbol.dispose]()
     watch.close()
@@ -135,22 +140,19 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
   return {
     limits,
     async handle(request) {
-      if (closing !== undefined) return guarded(stopping(instanceOf(environment.ids)))
+      if (closing !== undefined) return refused(stopping())
       underWay.begin()
       try {
         return guarded(await answer(request))
       } catch (error) {
-        const problem = problemOf(error)
-        const instance = instanceOf(environment.ids)
-        if (problem.body.status === 500) onError(error, instance)
-        return guarded(problem.toReply(instance))
+        return refused(error)
       } finally {
         underWay.end()
       }
     },
     async admitLine(request) {
       await tokens.refresh()
-      if (closing !== undefined) throw new RuntimeError('shutdown', 'the server is stopping')
+      if (closing !== undefined) throw stopping()
       const caller = gate.pass(request)
       if (caller === undefined) throw unauthenticated('a line needs a token')
       if (!allows(caller, 'work')) throw refusal('forbidden', 'the token lacks the scope work')
@@ -198,8 +200,8 @@ const guards: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-function stopping(instance: string): Reply {
-  return problemOf(new RuntimeError('shutdown', 'the server is stopping')).toReply(instance)
+function stopping(): RuntimeError {
+  return new RuntimeError('shutdown', 'the server is stopping')
 }
 
 function assertOptions(given: unknown): asserts given is ServerOptions {

@@ -47,7 +47,8 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
   const { limits } = desk
   // Headers are part of a request: Node refuses a time for them that is longer than that of the whole.
   const headersTimeout = Math.min(limits.headersTimeoutMs, limits.bodyTimeoutMs)
-  const listener = listenerOf(desk.handle, limits.maxBodyBytes, rest.onError ?? (() => {}))
+  const { environment = system, onError = () => {} } = rest
+  const listener = listenerOf(desk.handle, limits.maxBodyBytes, onError)
   const listening = createHttpServer(
     {
       maxHeaderSize: limits.maxHeaderBytes,
@@ -58,7 +59,7 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
     listener,
   )
   if (rest.remoteWorkers !== undefined)
-    takeSockets(listening, desk, limits.maxLineFrameBytes, rest.environment ?? system)
+    takeSockets(listening, desk, limits.maxLineFrameBytes, environment, onError)
   const open = new UnderWay()
   listening.prependListener('request', (_, response: ServerResponse) => {
     open.begin()
@@ -77,9 +78,8 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
   async function close(): Promise<void> {
     const closed = once(listening, 'close')
     listening.close()
-    const { timers } = rest.environment ?? system
     await desk.close()
-    const rude = timers.after(limits.drainMs, () => listening.closeAllConnections())
+    const rude = environment.timers.after(limits.drainMs, () => listening.closeAllConnections())
     // Node takes the connection of an answer that was given to it, but is not sent yet, for an idle one.
     await open.over()
     listening.closeIdleConnections()

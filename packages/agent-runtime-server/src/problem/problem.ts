@@ -37,7 +37,7 @@ export class Problem extends Error {
     this.headers = headers
   }
 
-  /** `instance`: the name of the request, from {@link instanceOf}. */
+  /** `instance`: the name of the request, from {@link named}. */
   toReply(instance: string): Reply {
     return {
       status: this.body.status,
@@ -47,9 +47,22 @@ export class Problem extends Error {
   }
 }
 
-/** A name for a request that was refused or failed, by which its answer is found in the log of the server. */
-export function instanceOf(ids: Ids): string {
-  return `urn:uuid:${ids.uuid()}`
+/** A problem and the name of the request that has it. */
+export interface NamedProblem {
+  readonly problem: Problem
+  readonly instance: string
+}
+
+/** The answer to a request that was refused or failed, with a name for it. A fault of the server goes to its log under that name. */
+export function named(
+  error: unknown,
+  ids: Ids,
+  report: (error: unknown, instance: string) => void,
+): NamedProblem {
+  const problem = problemOf(error)
+  const instance = `urn:uuid:${ids.uuid()}`
+  if (problem.body.status === 500) report(error, instance)
+  return { problem, instance }
 }
 
 /** A refusal of the server itself. */

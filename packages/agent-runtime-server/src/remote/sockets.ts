@@ -4,17 +4,18 @@ import type { Timers } from '@ku0/agent-runtime-core'
 import { LINE_PATH } from '@ku0/agent-runtime-persistence/lines'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Desk } from '../desk.ts'
-import { instanceOf, problemOf, refusal } from '../problem/problem.ts'
+import { named, type NamedProblem, refusal } from '../problem/problem.ts'
 import type { Surroundings } from '../system.ts'
 import { type Incoming, pathOf } from '../wire/messages.ts'
 import type { LineConnection } from './connection.ts'
 
-/** Lets remote workers come over WebSockets. The request for one passes the same gate as every other. */
+/** Lets remote workers come over WebSockets. The request for one passes the same gate as every other. `report` gets the server's own faults. */
 export function takeSockets(
   server: HttpServer,
   desk: Desk,
   maxFrameBytes: number,
   { timers, ids }: Surroundings,
+  report: (error: unknown, instance: string) => void,
 ): void {
   const sockets = new WebSocketServer({
     noServer: true,
@@ -24,7 +25,7 @@ export function takeSockets(
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy())
-    admit(request, socket, head).catch((error: unknown) => refuse(socket, error, instanceOf(ids)))
+    admit(request, socket, head).catch((error: unknown) => refuse(socket, named(error, ids, report)))
   })
 
   async function admit(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -75,8 +76,8 @@ function incomingOf(request: IncomingMessage): Incoming {
   }
 }
 
-function refuse(socket: Duplex, error: unknown, instance: string): void {
-  const { status, headers, body } = problemOf(error).toReply(instance)
+function refuse(socket: Duplex, { problem, instance }: NamedProblem): void {
+  const { status, headers, body } = problem.toReply(instance)
   const text = typeof body === 'string' ? body : ''
   const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' })
   socket.end(

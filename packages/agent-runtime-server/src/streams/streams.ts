@@ -3,7 +3,7 @@ import { type Caller, owner } from '../access/caller.ts'
 import { unauthenticated } from '../access/gate.ts'
 import type { TokenWatch } from '../access/token-watch.ts'
 import type { ServerLimits } from '../limits.ts'
-import { instanceOf, type Problem, problemOf, refusal } from '../problem/problem.ts'
+import { named, refusal } from '../problem/problem.ts'
 import type { Surroundings } from '../system.ts'
 import type { Incoming, Reply } from '../wire/messages.ts'
 import { EventStream } from './event-stream.ts'
@@ -130,15 +130,14 @@ export class Streams {
       for await (const frame of source) if (!(await stream.push(frame))) return
       stream.end(() => signFrame('end', {}))
     } catch (error) {
-      if (!stream.gone.aborted) stream.end(() => this.#problem(problemOf(error), error))
+      if (!stream.gone.aborted) stream.end(() => this.#problem(error))
     }
   }
 
-  /** The frame in place of an answer. A fault of the server goes to its log. */
-  #problem({ body }: Problem, error?: unknown) {
-    const instance = instanceOf(this.#environment.ids)
-    if (body.status === 500) this.#report(error, instance)
-    return signFrame('problem', { ...body, instance })
+  /** The frame in place of an answer. */
+  #problem(error: unknown) {
+    const { problem, instance } = named(error, this.#environment.ids, this.#report)
+    return signFrame('problem', { ...problem.body, instance })
   }
 
   #armBeat(): Timer {

@@ -1,4 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { type Client, createClient, createWorker, definePipeline, defineTask } from '@ku0/agent-runtime'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { LINE_PATH, LINE_VERSION } from '@ku0/agent-runtime-persistence/lines'
@@ -150,6 +152,31 @@ test('a worker without permission is refused by name', async () => {
   await expect(work(server.url, `${token}2`)).rejects.toThrow(/bound to a client/)
   await expect(work(server.url, 'unknown')).rejects.toThrow(/unknown, revoked or expired/)
   await expect(work('http://127.0.0.1:9')).rejects.toThrow(/no server answers at http:\/\/127.0.0.1:9/)
+})
+
+test('X18 a fault of the server that refuses a WebSocket stands in its log under the name in the answer, and a refusal does not', async () => {
+  const fault = new Error('the list of tokens is gone')
+  const log: unknown[][] = []
+  let tokens = () => [{ name: 'worker', hash: hashToken(token), scopes: ['work'] as const }]
+  const { server } = await served({ tokens: () => tokens(), onError: (...told) => log.push(told) })
+  const ask = async (given: string) => {
+    const headers = {
+      authorization: `Bearer ${given}`,
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+    }
+    const [answer] = await once(get(server.url + LINE_PATH, { headers, agent: false }), 'response')
+    return (await json(answer)) as { readonly status: number; readonly instance: string }
+  }
+  expect(await ask('unknown')).toMatchObject({ status: 401 })
+  expect(log).toEqual([])
+  tokens = () => {
+    throw fault
+  }
+  const { status, instance } = await ask(token)
+  expect([status, log]).toEqual([500, [[fault, instance]]])
 })
 
 test('a line that is open ends at the next beat once its token is revoked, and the process is refused by name', async () => {
