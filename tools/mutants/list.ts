@@ -432,8 +432,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'I11 a worker unseen for the whole TTL is given a task',
-    file: `${core}queue/placement.ts`,
-    edits: [['now - worker.lastSeenAt < leaseTtlMs', 'now - worker.lastSeenAt <= leaseTtlMs']],
+    file: `${core}worker/worker.ts`,
+    edits: [['leaseAt - lastSeenAt >= leaseTtlMs', 'leaseAt - lastSeenAt > leaseTtlMs']],
     killedBy: coreTest('queue/placement', '3.2 a worker unseen'),
   },
   {

@@ -17,6 +17,7 @@ import type { StreamRow } from './row.ts'
 import type { TaskRow } from '../task/row.ts'
 import { notice } from '../lease/fence.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
+import { isSilent } from '../worker/worker.ts'
 
 /** A worker of this process and its standing demand. `inFlight` counts its taken slots and rises with every grant. */
 export interface Demander extends Candidate {
@@ -197,10 +198,11 @@ export class ClaimRound {
   }
 
   private mayTake(worker: Demander): boolean {
+    const { config, now } = this.ws
     return (
       worker.inFlight < worker.capacity &&
       !worker.draining &&
-      this.ws.now.leaseAt - worker.lastSeenAt < this.ws.config.leaseTtlMs
+      !isSilent(worker.lastSeenAt, now.leaseAt, config.leaseTtlMs)
     )
   }
 

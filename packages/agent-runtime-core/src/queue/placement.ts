@@ -1,4 +1,5 @@
 import type { Lane } from '../task/lane.ts'
+import { isSilent } from '../worker/worker.ts'
 
 /** A worker as the choice sees it. `inFlight` counts taken slots: live leases and handlers that have not stopped yet. */
 export interface Candidate {
@@ -42,7 +43,7 @@ export function isEligible(
   return (
     worker.inFlight < worker.capacity &&
     !worker.draining &&
-    now - worker.lastSeenAt < leaseTtlMs &&
+    !isSilent(worker.lastSeenAt, now, leaseTtlMs) &&
     runsType(worker.types, type) &&
     takesLane(worker, lane)
   )
