@@ -5,7 +5,7 @@ import type { Connection } from './remote.ts'
 import type { Printer } from './screen/printer.ts'
 import type { Settings } from './settings/settings.ts'
 import { UsageError } from './complain.ts'
-import { shownUrl } from './store-argument.ts'
+import { isServer, shownUrl } from './store-argument.ts'
 import type { TaskTypes } from './task-types.ts'
 
 /** How a command opens its store. */
@@ -36,8 +36,8 @@ export async function connectStore(
 ): Promise<Client> {
   const { store, makesStore, durability, config } = settings
   const { createClient } = await import('@ku0/agent-runtime')
-  assertNoServer(store)
-  if (!makesStore) await assertThere(settings)
+  if (makesStore) assertNoServer(store)
+  else await assertThere(settings)
   const open = (existing: boolean) =>
     createClient({
       store,
@@ -105,6 +105,6 @@ export async function assertThere({ store, values }: Settings): Promise<void> {
 
 /** A server that is named as a store belongs to the other flag. */
 function assertNoServer(store: string): void {
-  if (/^https?:/i.test(store))
+  if (isServer(store))
     throw new UsageError(`${shownUrl(store)} is a server, and no store: use --server ${shownUrl(store)}`)
 }

@@ -9,6 +9,11 @@ export function storeUrl(given: string, folder?: string): string {
   return `sqlite:${resolve(folder, path)}`
 }
 
+/** Whether a store's URL names a server in front of it. */
+export function isServer(store: string): boolean {
+  return /^https?:/i.test(store)
+}
+
 /** A store's URL as it may be shown: without its password. */
 export function shownUrl(url: string): string {
   return url.replace(/^([a-z][a-z\d+.-]+:\/\/[^/?#:@]*:)[^/?#@]*@/i, '$1***@')

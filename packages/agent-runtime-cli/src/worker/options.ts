@@ -1,10 +1,6 @@
 import type { StoreOptions } from '@ku0/agent-runtime'
 import type { Settings } from '../settings/settings.ts'
-
-/** Whether a store's URL names a server in front of it. */
-export function isServer(store: string): boolean {
-  return /^https?:/i.test(store)
-}
+import { isServer } from '../store-argument.ts'
 
 /** The settings as the runtime takes them. A server has a durability of its own, and wants a token. */
 export function optionsOf(
