@@ -22,7 +22,6 @@ import {
   isFinal,
   isVoid,
   outlivesRejection,
-  type Reads,
   type StepRecord,
   type ExecutionStore,
   type PerState,
@@ -39,6 +38,7 @@ import {
   PIPELINE_KEY,
 } from '@ku0/agent-runtime-core'
 import { blobReference } from '@ku0/agent-runtime-core/transition'
+import { stepsOf } from './steps-of.ts'
 
 /** All that a store says of one task. */
 export interface TaskSnapshot {
@@ -95,16 +95,6 @@ export async function takeSnapshot(store: Pick<ExecutionStore, 'read'>): Promise
   const workers = await store.read({ kind: 'workers' })
   const swarms = await store.read({ kind: 'swarms' })
   return { tasks: tasks.toReversed(), stats, workers, swarms }
-}
-
-async function stepsOf(store: Pick<ExecutionStore, 'read'>, taskId: string): Promise<readonly StepRecord[]> {
-  const steps: StepRecord[] = []
-  for (let after: number | undefined = 0; after !== undefined;) {
-    const page: Reads['steps']['answer'] = await store.read({ kind: 'steps', taskId, after, limit: 1_000 })
-    steps.push(...page.steps)
-    after = page.cursor
-  }
-  return steps
 }
 
 /** Events that say nothing of a step or a wait. */

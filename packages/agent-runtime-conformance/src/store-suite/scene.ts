@@ -26,6 +26,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { testDigest, type VirtualClock, createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { takeSnapshot, violationsIn } from '../invariants.ts'
+import { stepsOf } from '../steps-of.ts'
 import type { OpenStore } from './tools.ts'
 
 /**
@@ -217,8 +218,9 @@ export class Scene {
     return events
   }
 
-  async steps(taskId: string): Promise<readonly StepRecord[]> {
-    return (await this.read({ kind: 'steps', taskId, after: 0, limit: 1_000 })).steps
+  /** The steps of a task that count. `limit`: the most that one page may hold. */
+  steps(taskId: string, limit?: number): Promise<readonly StepRecord[]> {
+    return stepsOf(this, taskId, limit)
   }
 
   async eventTypes(taskId: string): Promise<readonly EventType[]> {
