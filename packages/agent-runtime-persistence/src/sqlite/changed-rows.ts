@@ -7,7 +7,7 @@ import {
   type WorkingSet,
 } from '@ku0/agent-runtime-core/transition'
 import { accessTokenRow } from './access-tokens.ts'
-import type { TableName } from './columns.ts'
+import type { ColumnOf, TableName } from './columns.ts'
 import { scoresText } from './evaluations.ts'
 import { sampleRow } from './samples.ts'
 
@@ -41,9 +41,9 @@ export const plainTables = {
   usage: { key: ['task'], isFixed: false },
   wait: { key: ['task', 'key'], isFixed: true },
   worker: { key: ['id'], isFixed: false },
-} as const satisfies Partial<
-  Record<TableName, { readonly key: readonly string[]; readonly isFixed: boolean }>
->
+} as const satisfies {
+  readonly [T in TableName]?: { readonly key: readonly ColumnOf<T>[]; readonly isFixed: boolean }
+}
 
 export type PlainTable = keyof typeof plainTables
 
