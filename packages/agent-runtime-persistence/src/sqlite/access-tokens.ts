@@ -2,7 +2,6 @@ import { type AccessScope, ENDED_TOKEN_MS } from '@ku0/agent-runtime-core'
 import type { AccessTokenRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
 import type { Queries } from '../views/queries.ts'
 import { listed, type RowOf } from './columns.ts'
-import type { Statements } from './statements.ts'
 import { storedList } from './stored.ts'
 
 /** An access token as a row of its table. */
@@ -40,15 +39,6 @@ export function prepareAccessTokenLoad(db: Queries) {
     },
     all: (): readonly AccessTokenRow[] => every.all().map(accessTokenOf),
     count: (): number => count.get() ?? 0,
-  }
-}
-
-/** A flush that puts a token deletes those that ended long ago. */
-export function prepareAccessTokenApply(db: Statements): (ws: WorkingSet) => void {
-  const forget = db.prepare('DELETE FROM access_token WHERE revoked_at <= ? OR expires_at <= ?')
-  return (ws) => {
-    const upTo = endedTokensUpTo(ws)
-    if (upTo !== undefined) forget.run(upTo, upTo)
   }
 }
 

@@ -13,8 +13,8 @@ import {
 import { excessEvaluations } from './evaluations.ts'
 import { prepareLedgerApply } from './ledger.ts'
 import { prepareInsert } from './insert.ts'
-import { prepareAccessTokenApply } from './access-tokens.ts'
-import { prepareSampleApply } from './samples.ts'
+import { endedTokensUpTo } from './access-tokens.ts'
+import { MAX_DELETED, outdated } from './samples.ts'
 import { preparePrune } from './prune.ts'
 import type { Statements } from './statements.ts'
 import { insertInto, into, putInto } from './put.ts'
@@ -71,6 +71,10 @@ export function prepareApply(db: Statements) {
   const countRemoval = db.prepare("UPDATE meta SET value = value + 1 WHERE key = 'clients_removed'")
   const plain = preparePlain(db)
   const deleteEvaluations = db.prepare('DELETE FROM evaluation WHERE agent = ? AND seq <= ?')
+  const deleteSamples = db.prepare(
+    'DELETE FROM sample WHERE (step_ms, type, at, lane_rank) IN (SELECT step_ms, type, at, lane_rank FROM sample WHERE step_ms = ? AND at <= ? ORDER BY at LIMIT ? + 0)',
+  )
+  const deleteTokens = db.prepare('DELETE FROM access_token WHERE revoked_at <= ? OR expires_at <= ?')
   const insertBlob = db.prepare(`${insertInto('blob')} ON CONFLICT DO NOTHING`)
   const putTotals = db.prepare(
     'UPDATE totals SET submitted = ?, rejected = ?, rejected_pruned = ?, completed = ?, failed = ?, canceled = ?, requeued = ?, expired = ?, preempted = ?, running = ?, waiting = ?',
@@ -79,8 +83,6 @@ export function prepareApply(db: Statements) {
     .prepare<[number], number>('SELECT id FROM task WHERE state = 6 ORDER BY id LIMIT ? + 0')
     .pluck()
   const applyLedger = prepareLedgerApply(db)
-  const applySamples = prepareSampleApply(db)
-  const applyAccessTokens = prepareAccessTokenApply(db)
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
   const deleteEvents = db.prepare('DELETE FROM event WHERE task = ?')
   const keepHash = db.prepare(
@@ -128,8 +130,9 @@ export function prepareApply(db: Statements) {
     }
     for (const [agent, upTo] of excessEvaluations(ws)) deleteEvaluations.run(agent, upTo)
     applyLedger(ws)
-    if (ws.samples.length > 0) applySamples(ws)
-    if (ws.accessTokens.changed.size > 0) applyAccessTokens(ws)
+    for (const [stepMs, upTo] of outdated(ws.samples)) deleteSamples.run(stepMs, upTo, MAX_DELETED)
+    const endedUpTo = endedTokensUpTo(ws)
+    if (endedUpTo !== undefined) deleteTokens.run(endedUpTo, endedUpTo)
     pruneRejected(ws, commit)
     prune(ws, commit)
     if (ws.totals !== ws.base.totals) putTotals.run(...totalsRow(ws))

@@ -1,7 +1,5 @@
 import { HOUR_MS, lanes, MINUTE_MS, type Lane, type Sample, sampleAges } from '@ku0/agent-runtime-core'
-import type { WorkingSet } from '@ku0/agent-runtime-core/transition'
 import { listed, type RowOf } from './columns.ts'
-import type { Statements } from './statements.ts'
 import { storedList } from './stored.ts'
 import type { Queries } from '../views/queries.ts'
 
@@ -30,16 +28,6 @@ export function outdated(samples: readonly Sample[]): readonly (readonly [stepMs
     const last = Math.max(...samples.map((it) => (it.stepMs === stepMs ? it.at : -Infinity)))
     return last === -Infinity ? [] : [[stepMs, last - (sampleAges.get(stepMs) ?? 0)] as const]
   })
-}
-
-/** Deletes the samples that are too old beside those of a flush. */
-export function prepareSampleApply(db: Statements): (ws: WorkingSet) => void {
-  const remove = db.prepare(
-    'DELETE FROM sample WHERE (step_ms, type, at, lane_rank) IN (SELECT step_ms, type, at, lane_rank FROM sample WHERE step_ms = ? AND at <= ? ORDER BY at LIMIT ? + 0)',
-  )
-  return ({ samples }) => {
-    for (const [stepMs, upTo] of outdated(samples)) remove.run(stepMs, upTo, MAX_DELETED)
-  }
 }
 
 /** Answers what is asked of samples. */
