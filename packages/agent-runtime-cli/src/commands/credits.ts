@@ -4,7 +4,7 @@ import { UsageError } from '../complain.ts'
 import { connect } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { pairs, table } from '../screen/table.ts'
-import { dated, many } from '../screen/words.ts'
+import { clientName, dated, many } from '../screen/words.ts'
 
 export const run: Run = () => {
   throw new UsageError('credits has no list: give show, ledger or buy, and the name of a client')
@@ -14,10 +14,10 @@ export const show: Run = async ({ args: [client = ''], print, settings }) => {
   await using connection = await connect(await settings())
   const found = await connection.credits.balance(client)
   if (found === undefined)
-    throw new RuntimeError('not_found', `there is no ${named(client)}`, { details: { client } })
+    throw new RuntimeError('not_found', `there is no client ${clientName(client)}`, { details: { client } })
   print.answer(found, () =>
     pairs([
-      ['client', found.client === '' ? 'without a name' : found.client],
+      ['client', clientName(found.client)],
       ['free', String(found.credits)],
       ['reserved', String(found.reserved)],
       ['spent', String(found.spent)],
@@ -59,16 +59,11 @@ export const buy: Run = async ({ args: [client = '', amount = ''], options, prin
   await using connection = await connect(await settings())
   const purchase = await connection.credits.purchase(client, credits, { key, note })
   const { entry, deduplicated } = purchase
-  const who = client === '' ? 'the client without a name' : client
+  const who = client === '' ? `the client ${clientName(client)}` : client
   print.answer(purchase, () => [
     deduplicated
       ? `bought before with this key: ${who} has ${entry.credits} free credits since entry ${entry.seq}`
       : `${who} has ${entry.credits} free credits`,
   ])
   return cliExitCodes.ok
-}
-
-/** Tasks that name no client have one whose name is empty. */
-function named(client: string): string {
-  return client === '' ? 'client without a name' : `client ${client}`
 }

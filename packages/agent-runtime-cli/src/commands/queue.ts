@@ -2,7 +2,7 @@ import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { show } from '../screen/repeat.ts'
 import { table } from '../screen/table.ts'
-import { count, lasting, many } from '../screen/words.ts'
+import { clientName, count, lasting, many } from '../screen/words.ts'
 
 export const run: Run = async (call) => {
   const { print } = call
@@ -27,7 +27,7 @@ export const run: Run = async (call) => {
       ...reasons.flatMap(({ clients = [] }) =>
         clients.map(
           ({ client: name, credits, missing, count: tasks }) =>
-            `client ${name === '' ? 'without a name' : name} has ${credits} credits: ${missing} missing, ${many(tasks, 'task')} queued`,
+            `client ${clientName(name)} has ${credits} credits: ${missing} missing, ${many(tasks, 'task')} queued`,
         ),
       ),
     ]

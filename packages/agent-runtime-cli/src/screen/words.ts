@@ -43,6 +43,11 @@ export function many(value: number, one: string, several = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : several}`
 }
 
+/** A client by its name. Tasks that name no client have one whose name is empty. */
+export function clientName(client: string): string {
+  return client === '' ? 'without a name' : client
+}
+
 /** The beginning of a text, where all of it has no room. */
 export function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`
