@@ -23,6 +23,7 @@ import {
 } from '@ku0/agent-runtime-core/transition'
 import type { StoredTables } from '../sqlite/stored-tables.ts'
 import type { Queries } from './queries.ts'
+import { MAX_PAGE_CHARS } from './read-context.ts'
 
 /** Reads what the passes of a task have left behind, as far as it counts. Source: `docs/semantics.md 7, 12.2`. */
 export function prepareMemos(
@@ -69,7 +70,7 @@ export function prepareMemos(
       const few = counting.slice(first, first + AT_ONCE)
       db.ahead(few, stepOf)
       for (const step of few.map(stepOf)) {
-        if (chars > MAX_STEP_CHARS) return { steps, cursor: steps.at(-1)?.seq ?? after }
+        if (chars > MAX_PAGE_CHARS) return { steps, cursor: steps.at(-1)?.seq ?? after }
         steps.push(step)
         chars += step.result.length
       }
@@ -181,8 +182,6 @@ export function prepareMemos(
 
 /** The most steps of one page. */
 const MAX_STEPS = 1_000
-/** Characters of results in one page. */
-const MAX_STEP_CHARS = 4_194_304
 /** Steps whose large results are read together. */
 const AT_ONCE = 16
 

@@ -16,3 +16,6 @@ export interface ReadContext {
     readonly repeatedFlushes: number
   }
 }
+
+/** A page of steps or of tasks ends once the values in it have more characters: nothing else happens in the thread meanwhile. */
+export const MAX_PAGE_CHARS = 4_194_304

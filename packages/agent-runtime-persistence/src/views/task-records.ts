@@ -20,7 +20,7 @@ import { openWaitOf } from './memos.ts'
 import { compileTaskCount, compileTaskPage, looksAtSubmissions } from './task-page.ts'
 import { DamagedRow, storedObject } from '../sqlite/stored.ts'
 import type { prepareBudgets } from './budgets.ts'
-import type { ReadContext } from './read-context.ts'
+import { MAX_PAGE_CHARS, type ReadContext } from './read-context.ts'
 
 /** Answers what is asked of single tasks and of pages of them. */
 export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnType<typeof prepareBudgets>) {
@@ -257,7 +257,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     const read = filter.values === false ? factsOf : recordOf
     db.ahead(rows, read)
     for (const row of rows) {
-      if (chars > maxPageChars) break
+      if (chars > MAX_PAGE_CHARS) break
       const record = read(row)
       tasks.push(record)
       chars += (record.input?.length ?? 0) + (record.state === 'completed' ? record.output.length : 0)
@@ -341,5 +341,3 @@ function mostScanned(filter: TaskFilter): number {
 
 /** Where values are left out, the submission of a task is read whole up to this size, which costs less than to take the input out of it. */
 const MAX_WHOLE_BYTES = 4_096
-/** Characters of inputs and outputs in one slice. */
-const maxPageChars = 4_194_304
