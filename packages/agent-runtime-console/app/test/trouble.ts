@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
 import { violationsOn } from './axe.ts'
-import { openPage } from './browser.ts'
+import { follow, openPage } from './browser.ts'
 import { open } from './scene.ts'
 
 /** Tokens, errors, a server that goes away, and very many tasks. */
@@ -311,6 +311,19 @@ export function testTrouble(browser: () => Browser): void {
     await page.getByText('as writer').waitFor()
     expect(await cells(/^Score/)).toEqual(['Score', '0.5', '0.9, as writer'])
     expect(await violationsOn(page)).toEqual([])
+    // Until the scores of another fork are there, those of the one before are not shown for it.
+    await runtime.fork('first', { taskId: 'third', edits: { write: 'Good night' } })
+    await runtime.result('third')
+    await judge('greet', 0.7, 'third')
+    const asked = Promise.withResolvers<void>()
+    await page.route('**/api/v1/agents/greet/**', async (route) => {
+      await asked.promise
+      await route.continue()
+    })
+    await follow(page, scene.url, '/tasks/third?show=compare')
+    await expect.poll(() => cells(/^Score/)).toEqual(['Score', '…', '…'])
+    asked.resolve()
+    await expect.poll(() => cells(/^Score/)).toEqual(['Score', '0.5', '0.7'])
     expect(faults).toEqual([])
     await page.context().close()
     await scene.close()

@@ -19,7 +19,7 @@ export function Compare({ base, own }: { readonly base: string; readonly own: Ta
     queryFn: ({ signal }) => api().get(base, { signal }),
   })
   const scores = useQuery({
-    queryKey: ['scores', type],
+    queryKey: ['scores', type, base, taskId],
     queryFn: () => scoresOf(type, [base, taskId]),
   })
   const scoreOf = (id: string) =>
@@ -102,8 +102,10 @@ async function scoresOf(type: string, tasks: readonly string[]): Promise<Readonl
   }
   await look(type)
   if (found.size === tasks.length) return found
-  for (const { agentId } of await api().evaluations.agents({ limit: MOST_AGENTS }))
+  for (const { agentId } of await api().evaluations.agents({ limit: MOST_AGENTS })) {
+    if (found.size === tasks.length) break
     if (agentId !== type) await look(agentId)
+  }
   return found
 }
 
