@@ -45,8 +45,13 @@ type Stored<Item> = (page: {
   readonly signal: AbortSignal
 }) => Promise<{ readonly items: readonly Item[]; readonly cursor?: number | undefined }>
 
-async function* allOf<Item>(stored: Stored<Item>, from: number, signal: AbortSignal): AsyncGenerator<Item> {
-  let after: number | undefined = from
+/** All that is stored after a place, page by page; nothing without a place. */
+export async function* allOf<Item>(
+  stored: Stored<Item>,
+  from: number | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<Item> {
+  let after = from
   while (after !== undefined) {
     const { items, cursor }: Awaited<ReturnType<Stored<Item>>> = await stored({ after, limit: 1_000, signal })
     yield* items

@@ -3,6 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { api } from '../../server/session.ts'
 import type { LivePages } from '../../server/live-pages.ts'
+import { allOf } from './task-events.ts'
 
 /** The steps that come with a task, and those that somebody asks for after them. */
 export function useSteps({ task, steps, stepsCursor }: TaskDetails): LivePages<StoredStep> {
@@ -38,17 +39,16 @@ export function useAllSteps({ task, steps, stepsCursor }: TaskDetails, enabled =
   return useQuery({
     queryKey: ['all steps', taskId, stepsCursor, steps.length],
     queryFn: async ({ signal }) => {
+      const rest = allOf(
+        async (page) => {
+          const { steps: items, cursor } = await api().steps(taskId, page)
+          return { items, cursor }
+        },
+        stepsCursor,
+        signal,
+      )
       const all = [...steps]
-      let after = stepsCursor
-      while (after !== undefined) {
-        const page: Awaited<ReturnType<ReturnType<typeof api>['steps']>> = await api().steps(taskId, {
-          after,
-          limit: 1_000,
-          signal,
-        })
-        all.push(...page.steps)
-        after = page.cursor
-      }
+      for await (const step of rest) all.push(step)
       return all
     },
     enabled,
