@@ -54,10 +54,15 @@ test('a copied command has the token of its shell, and not that of the page', ()
 })
 
 const pages = resolve(import.meta.dirname, '../src/pages')
+// One text or a list of some, as they stand in the source.
+const given = String.raw`("[^"]+"|\{\[[^\]]+\]\})`
+const oneOrSome = new RegExp(String.raw`\bpath=${given}\s+call=${given}`, 'g')
+const textsIn = (source = '') => [...source.matchAll(/["']([^"']+)["']/g)].map(([, text = '']) => text)
 const copies = globSync('**/*.tsx', { cwd: pages }).flatMap((file) =>
-  [...readFileSync(resolve(pages, file), 'utf8').matchAll(/\bpath="([^"]+)"\s+call="([^"]+)"/g)].map(
-    ([, path = '', call = '']) => [path, call] as const,
-  ),
+  [...readFileSync(resolve(pages, file), 'utf8').matchAll(oneOrSome)].flatMap(([, paths, calls]) => {
+    const asPrograms = textsIn(calls)
+    return textsIn(paths).map((path, at) => [path, asPrograms[at] ?? ''] as const)
+  }),
 )
 
 test.each(copies)(
@@ -76,6 +81,12 @@ test.each(copies)(
     expect(callCode(call)).toContain(`await client.${call})`)
   },
 )
+
+test('a copied program prints the answer of each of its calls', () => {
+  expect(callCode('quotas()', 'clients.list()')).toContain(
+    '\nconsole.log(await client.quotas(), await client.clients.list())\n',
+  )
+})
 
 test('most pages can be copied', () => {
   expect(copies.length).toBeGreaterThan(7)

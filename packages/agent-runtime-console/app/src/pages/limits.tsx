@@ -7,8 +7,7 @@ import { useLivePages } from '../server/live-pages.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { Asked } from '../ui/asked.tsx'
-import { callCode, curl } from '../ui/commands.ts'
-import { Copy, CopyJson } from '../ui/copy.tsx'
+import { CopyAs } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { amount, count, duration, many, shortId } from '../ui/format.ts'
 import { More } from '../ui/more.tsx'
@@ -19,9 +18,6 @@ import { State } from '../ui/state.tsx'
 import { RowLink, Table } from '../ui/table.tsx'
 
 const PAGE = 100
-/** Where the API has what the page shows. */
-const parts = ['budgets', 'quotas', 'clients', 'routes'] as const
-const allLimits = 'budgets.list(), await client.quotas(), await client.clients.list(), await client.routes()'
 
 /** Budgets that ask, quotas, shares and circuits. */
 export function LimitsPage() {
@@ -39,18 +35,16 @@ export function LimitsPage() {
     <Page
       title="Limits"
       beside={
-        <>
-          <Copy text={() => parts.map((it) => curl(`/${it}`)).join('\n')} label="Copy as cURL" />
-          <Copy text={() => callCode(allLimits)} label="Copy as code" />
-          <CopyJson
-            value={{
-              budgets: budgets.data,
-              quotas: quotas.data,
-              clients: clients.data,
-              routes: routes.data?.routes,
-            }}
-          />
-        </>
+        <CopyAs
+          path={['/budgets', '/quotas', '/clients', '/routes']}
+          call={['budgets.list()', 'quotas()', 'clients.list()', 'routes()']}
+          json={{
+            budgets: budgets.data,
+            quotas: quotas.data,
+            clients: clients.data,
+            routes: routes.data?.routes,
+          }}
+        />
       }
     >
       <h2>Budgets that ask</h2>

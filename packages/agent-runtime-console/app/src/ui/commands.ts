@@ -29,9 +29,9 @@ export function listCode(filter: object): string {
 for (const task of tasks) console.log(task.taskId, task.type, task.state)`)
 }
 
-/** A program that makes a call and prints the answer. */
-export function callCode(call: string): string {
-  return program(`console.log(await client.${call})`)
+/** A program that makes some calls and prints the answers. */
+export function callCode(...calls: readonly string[]): string {
+  return program(`console.log(${calls.map((call) => `await client.${call}`).join(', ')})`)
 }
 
 function program(lines: string): string {

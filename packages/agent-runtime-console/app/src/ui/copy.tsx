@@ -7,16 +7,17 @@ export function CopyAs({
   call,
   json,
 }: {
-  /** Where the API has it. */
-  readonly path: string
-  /** A call of the client: `schedules.list()`. */
-  readonly call: string
+  /** Where the API has it, or its parts. */
+  readonly path: string | readonly string[]
+  /** A call of the client, such as `schedules.list()`, or one for each part. */
+  readonly call: string | readonly string[]
   readonly json: unknown
 }) {
+  const paths = [path].flat()
   return (
     <>
-      <Copy text={() => curl(path)} label="Copy as cURL" />
-      <Copy text={() => callCode(call)} label="Copy as code" />
+      <Copy text={() => paths.map((it) => curl(it)).join('\n')} label="Copy as cURL" />
+      <Copy text={() => callCode(...[call].flat())} label="Copy as code" />
       <CopyJson value={json} />
     </>
   )
