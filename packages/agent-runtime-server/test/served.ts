@@ -69,6 +69,12 @@ const tasks = [
   defineTask({ type: 'spend', input: z.unknown() }, async (ctx) => {
     for (const key of ['a', 'b', 'c']) await ctx.step(key, () => key)
   }),
+  defineTask(
+    { type: 'insist', input: z.unknown(), retry: { attempts: 3, backoff: { initialMs: 1 } } },
+    (ctx) => {
+      if (ctx.attempt < 3) throw new Error('not yet')
+    },
+  ),
 ]
 
 /** A runtime in memory, for all tests of a file. */
