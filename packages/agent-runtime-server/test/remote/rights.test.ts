@@ -52,10 +52,14 @@ test('a worker whose token may not prune leaves that to the server, and says not
   expect(log.filter((message) => message.includes('retention'))).toEqual([])
 })
 
-test('a supervisor whose token may only work is retried with the children that had completed', async () => {
+/** How the retry of a supervisor ends on a worker whose token has these scopes; its second child makes its input so. */
+async function retryOn(
+  scopes: readonly Scope[],
+  input: (given: string, before: { readonly first?: string }) => string,
+) {
   const { store, line, lines, environment } = await lineWith('work')
-  const dial = (...scopes: readonly Scope[]) =>
-    openLine('http://localhost', environment, lines.dialAs({ name: 'other', scopes: new Set(scopes) }))
+  const dial = (...may: readonly Scope[]) =>
+    openLine('http://localhost', environment, lines.dialAs({ name: 'other', scopes: new Set(may) }))
   let fails = true
   const first = defineTask({ type: 'first', input: z.null() }, () => 'first')
   const second = defineTask({ type: 'second', input: z.string() }, (_ctx, given) => {
@@ -68,7 +72,7 @@ test('a supervisor whose token may only work is retried with the children that h
     maxRestarts: 0,
     children: {
       first: { task: first, input: () => null },
-      second: { task: second, after: ['first'], input: (given) => given },
+      second: { task: second, after: ['first'], input },
     },
   })
   const options = { config, environment, logger: false } as const
@@ -83,17 +87,30 @@ test('a supervisor whose token may only work is retried with the children that h
       environment.clock.advanceBy(10)
       await quietLine({ line, lines })
       const status = await client.status(taskId)
-      if (status?.state === 'failed' || status?.state === 'completed') return status.state
+      if (status?.state === 'failed' || status?.state === 'completed') return status
     }
   }
   const { taskId } = await client.submit(pair, 'given')
-  expect(await ended(taskId)).toBe('failed')
+  expect(await ended(taskId)).toMatchObject({ state: 'failed' })
   await worker.stop({ drain: false })
   fails = false
   // Another process has never run the supervisor that was retried.
-  const next = await dial('work')
+  const next = await dial(...scopes)
   const other = await createWorker({ store: next.store, ...terms })
   onTestFinished(async () => void (await other.stop({ drain: false })))
   const again = await client.retry(taskId)
-  expect(await ended(again.taskId)).toBe('completed')
+  return ended(again.taskId)
+}
+
+test('a supervisor whose token may only work is retried with the children that had completed', async () => {
+  expect(await retryOn(['work'], (given) => given)).toMatchObject({ state: 'completed' })
+})
+
+test('the retry of a supervisor whose child takes results needs the scope read', async () => {
+  const input = (_: string, before: { readonly first?: string }) => before.first ?? ''
+  expect(await retryOn(['work'], input)).toMatchObject({
+    state: 'failed',
+    error: { code: 'line_refused', message: expect.stringContaining('the scope read') as string },
+  })
+  expect(await retryOn(['work', 'read'], input)).toMatchObject({ state: 'completed' })
 })

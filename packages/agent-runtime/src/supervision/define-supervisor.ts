@@ -35,8 +35,8 @@ export interface DefinedChild<Task extends TaskDefinition, Input, Before = unkno
   readonly task: Task
   /**
    * Makes the child's input of the supervisor's, and of the results, by id, of the children that had to complete before it; without it the input is
-   * undefined. It is called when the child starts, may be called again in later passes, and may not wait. The results are for a second parameter without
-   * a default value.
+   * undefined. It is called when the child starts, may be called again in later passes, and may not wait. To get the
+   * results, neither parameter may have a default value or be a rest parameter.
    */
   readonly input?:
     | ((

@@ -353,6 +353,26 @@ describe('supervisors', () => {
         })
       })
 
+      test.each<[what: string, input: (text?: string, before?: object) => unknown, given: object]>([
+        ['its results', (_, before) => before, { extract: ['a'] }],
+        ['none with a default value', (_, before = { extract: [] }) => before, {}],
+        ['none with a default value before it', (_ = '', before) => before, {}],
+        ['none with a rest parameter', (...[, before]) => before, {}],
+      ])('give the second parameter of an input %s', async (_what, input, given) => {
+        const echo = defineTask({ type: 'echo', input: z.unknown() }, (_ctx, it) => it)
+        const pair = defineSupervisor({
+          type: 'pair',
+          input: z.string(),
+          results: true,
+          children: {
+            extract: { task: extract, input: (text) => text },
+            echo: { task: echo, after: ['extract'], input },
+          },
+        })
+        await using it = await createTestRuntime({ tasks: [pair, extract, echo] })
+        expect(await it.run(pair, 'a')).toEqual({ extract: ['a'], echo: given })
+      })
+
       test('fail with the error of an input that throws', async () => {
         const wrong = defineSupervisor({
           type: 'wrong',
