@@ -496,6 +496,17 @@ ALTER TABLE head ADD COLUMN oldest bigint NOT NULL DEFAULT 0;
       )
       .join('\n'),
   ),
+  additive(`
+-- Whether a text is JSON: somebody may have damaged it. PostgreSQL 15 has no function for it.
+CREATE OR REPLACE FUNCTION json_valid(data text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  PERFORM data::json;
+  RETURN true;
+EXCEPTION WHEN data_exception OR statement_too_complex THEN
+  RETURN false;
+END
+$$;
+`),
 ]
 
 /** The version this code writes and understands. */

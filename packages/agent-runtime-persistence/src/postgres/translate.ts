@@ -5,8 +5,6 @@ export function translated(sql: string): string {
   return (
     sql
       .replaceAll('json_object(', 'json_build_object(')
-      // PostgreSQL 15 can only try: what was cut off or put behind is seen at its ends.
-      .replaceAll(/json_valid\((\w+)\)/g, "(left($1, 1) = '{' AND right($1, 1) = '}')")
       // What jsonb cannot hold stays as it is. A question mark would be a parameter.
       .replaceAll(
         /json_remove\((\w+), '\$\.(\w+)'\)/g,

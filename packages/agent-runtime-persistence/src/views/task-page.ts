@@ -63,7 +63,7 @@ function streamConditions({ types, lanes }: TaskFilter): readonly Condition[] {
   const streams = all([listCondition('stream.type', types), listCondition('stream.lane_rank', ranks)])
   const refusals = all([listCondition(`data ->> '$.type'`, types), listCondition(`data ->> '$.lane'`, lanes)])
   const text = `(task.stream IN (SELECT stream.id FROM stream WHERE ${streams.text}) OR (task.stream IS NULL AND EXISTS (
-    SELECT 1 FROM event WHERE event.task = task.id AND event.type = 'task.rejected' AND ${refusals.text})))`
+    SELECT 1 FROM event WHERE event.task = task.id AND event.type = 'task.rejected' AND CASE WHEN json_valid(data) THEN ${refusals.text} ELSE false END)))`
   return [{ text, values: [...streams.values, ...refusals.values] }]
 }
 
@@ -91,14 +91,14 @@ function clientCondition(client: string): Condition {
   const named = textOf('client', client)
   const first = `{${named}`
   return {
-    text: `CASE WHEN substr(data, 1, length(?)) = ? THEN true WHEN instr(data, ?) > 0 THEN data ->> '$.client' = ? ELSE false END`,
+    text: `CASE WHEN substr(data, 1, length(?)) = ? THEN true WHEN instr(data, ?) > 0 AND json_valid(data) THEN data ->> '$.client' = ? ELSE false END`,
     values: [first, first, named, client],
   }
 }
 
 function labelCondition(label: readonly [name: string, value: string]): Condition {
   return {
-    text: `CASE WHEN instr(data, ?) > 0 THEN EXISTS (SELECT 1 FROM json_each(data, '$.labels') AS label WHERE label.key = ? AND label.value = ?) ELSE false END`,
+    text: `CASE WHEN instr(data, ?) > 0 AND json_valid(data) THEN EXISTS (SELECT 1 FROM json_each(data, '$.labels') AS label WHERE label.key = ? AND label.value = ?) ELSE false END`,
     values: [textOf(...label), ...label],
   }
 }

@@ -1,7 +1,12 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { Scene } from '@ku0/agent-runtime-conformance'
+import type { TaskFilter } from '@ku0/agent-runtime-core'
 import { expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
+import { sharedServer } from '../helpers/postgres-server.ts'
 import { newPostgresStore, quiet } from '../helpers/postgres-store.ts'
-import { nodeDigest } from '../helpers/scratch-folder.ts'
+import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 
 test('a question is answered however much time passes from round to round', async () => {
   let isQuiet: () => Promise<boolean> = async () => false
@@ -27,3 +32,76 @@ test('a question is answered however much time passes from round to round', asyn
     },
   )
 })
+
+/** Damages the text of a task's submission in its middle, in the database. */
+type Damage = (task: number) => Promise<void>
+const damaged =
+  "UPDATE event SET data = substr(data, 1, 3000) || '\"' || substr(data, 3001) WHERE task = $1 AND seq = 1"
+
+const stores: readonly (readonly [
+  string,
+  () => Promise<readonly [Parameters<typeof Scene.play>[0], Damage]>,
+])[] = [
+  [
+    'in a file',
+    async () => {
+      const path = join(scratchFolder(), 'it.db')
+      return [
+        ({ config, environment }) => openStore(`sqlite:${path}`, { config, environment }),
+        async (task) => {
+          const db = new DatabaseSync(path)
+          db.prepare(damaged.replace('$1', '?')).run(task)
+          db.close()
+        },
+      ]
+    },
+  ],
+  [
+    'on PostgreSQL',
+    async () => {
+      const server = await sharedServer()
+      const url = server.newStore()
+      return [
+        ({ config, environment }) => newPostgresStore(config, environment, url),
+        async (task) => {
+          const client = await server.connect(url)
+          await client.query(damaged, [task])
+          await client.end()
+        },
+      ]
+    },
+  ],
+]
+
+test.each(stores)(
+  'a list %s has a task whose long submission was damaged in its middle, and a filter leaves it out where it asks for what cannot be read',
+  async (_, open) => {
+    const [factory, damage] = await open()
+    await Scene.play(factory, { digest: nodeDigest, quiet }, async (scene) => {
+      const input = JSON.stringify('x'.repeat(6_000))
+      for (let n = 0; n < 3; n += 1)
+        await scene.submit({ type: `kind ${n}`, client: 'ada', labels: { region: 'eu' }, input })
+      await scene.submit({ refused: { reason: 'invalid_payload', message: 'no' } })
+      await damage(2)
+      const list = async (filter: TaskFilter) =>
+        (await scene.read({ kind: 'tasks', filter })).tasks.map(({ sequence, type }) => [sequence, type])
+      const all = [
+        [4, 'work'],
+        [3, 'kind 2'],
+        [2, 'kind 1'],
+        [1, 'kind 0'],
+      ]
+      expect(await list({ values: false })).toEqual(all)
+      expect(await list({})).toEqual(all)
+      const others = [
+        [3, 'kind 2'],
+        [1, 'kind 0'],
+      ]
+      for (const filter of [{ labels: { region: 'eu' } }, { labels: { region: 'eu' }, values: false }])
+        expect(await list(filter)).toEqual(others)
+      expect(await list({ types: ['kind 1'] })).toEqual([[2, 'kind 1']])
+      const counted = { kind: 'taskCount', filter: { labels: { region: 'eu' } } } as const
+      expect(await scene.read(counted)).toMatchObject({ count: 2 })
+    })
+  },
+)
