@@ -289,8 +289,26 @@ export const mutants: readonly Mutant[] = [
   {
     name: '11.9 a task starts that its client has no credits for',
     file: `${core}queue/claim.ts`,
-    edits: [[' &&\n      !lacksCredits(this.ws, stream, task)', '']],
+    edits: [['if (!lacksCredits(this.ws, row, task)) return task', 'return task']],
     killedBy: conformance('limits', '11.9 out of credits'),
+  },
+  {
+    name: '11.9 a client is asked for credits by each of its tasks that lacks them',
+    file: `${core}ledger/ask.ts`,
+    edits: [['  if (client.asks !== null) return\n', '']],
+    killedBy: conformance('limits', '11.9 the client is asked for credits once'),
+  },
+  {
+    name: '11.9 a purchase leaves the request for credits open',
+    file: `${core}ledger/post.ts`,
+    edits: [['asks: stillAsks(client, client.credits + amount)', 'asks: client.asks']],
+    killedBy: conformance('limits', '11.9 the client is asked for credits once'),
+  },
+  {
+    name: '11.9 a task that is canceled goes on asking for credits',
+    file: `${core}queue/stream.ts`,
+    edits: [['  if (task.account?.asked !== undefined) endAsk(ws, stream, task)\n', '']],
+    killedBy: conformance('limits', '11.9 a request for credits ends'),
   },
   {
     name: 'I9 any lease that a task ever had may write',

@@ -269,6 +269,7 @@ export {
   type ClientRecord,
   type ClientTier,
   clientTiers,
+  type CreditRequest,
   defaultCredits,
   type OutOfCredits,
   outOfCreditsChoices,

@@ -183,6 +183,13 @@ export const metricCatalogue = {
       'Ends of children that a supervisor followed with a restart, or passed on to the supervisor above',
     attributes: ['taskType', 'supervisorOutcome'],
   },
+  creditRequests: {
+    name: 'agent_runtime.client.credit_requests',
+    instrument: 'counter',
+    unit: '{request}',
+    description: 'Times that a client was asked for credits, once for each shortage',
+    attributes: ['taskType'],
+  },
   leaseExpirations: {
     name: 'agent_runtime.lease.expirations',
     instrument: 'counter',
@@ -324,6 +331,13 @@ export const logCatalogue = {
     level: 'warn',
     message: 'stale write refused: its lease is lost',
     fields: ['leaseId', 'workerId'],
+    payloadFields: [],
+  },
+  creditsAsked: {
+    event: 'credits.asked',
+    level: 'warn',
+    message: 'client lacks credits: its tasks wait until it buys some',
+    fields: ['client', 'missing', 'tasks'],
     payloadFields: [],
   },
   leaked: {

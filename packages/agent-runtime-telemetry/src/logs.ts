@@ -43,6 +43,11 @@ export class Logs {
         this.#line(logCatalogue.staleWrite, event, { leaseId, workerId })
         return
       }
+      case 'credits.asked': {
+        const { client, missing, tasks } = event.data
+        this.#line(logCatalogue.creditsAsked, event, { client, missing, tasks })
+        return
+      }
       case 'task.leaked': {
         const { leaseId, afterMs } = event.data
         this.#line(logCatalogue.leaked, event, { leaseId, afterMs })

@@ -23,6 +23,7 @@ export const metricEvents = [
   'task.recovered',
   'supervisor.restarted',
   'supervisor.escalated',
+  'credits.asked',
   'lease.expired',
   'step.completed',
   'step.failed',
@@ -97,6 +98,9 @@ export class Metrics implements Disposable {
           ...this.#type(task?.type),
           [a.supervisorOutcome.name]: event.type === 'supervisor.restarted' ? 'restarted' : 'escalated',
         })
+        return
+      case 'credits.asked':
+        this.#on.creditRequests.add(1, this.#type(task?.type))
         return
       case 'lease.expired':
         this.#on.leaseExpirations.add(1, { [a.endReason.name]: lossOf(event.data) })

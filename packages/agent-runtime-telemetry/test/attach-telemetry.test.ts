@@ -9,6 +9,7 @@ const ofLogs = [
   'task.rejected',
   'lease.expired',
   'lease.lost',
+  'credits.asked',
   'task.leaked',
   'task.killed',
   'task.failed',

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { attachTelemetry, createLogger, type TelemetryOptions } from '../src/index.ts'
 import { Scene } from './scene.ts'
+import { lackOfCredits } from './whole-story.ts'
 
 let scene: Scene
 let text: string
@@ -65,6 +66,12 @@ test('a handler that was killed is one line', () => {
   using _ = attach()
   scene.publish('task.killed', 'a', { leaseId: 'lease-9', afterMs: 30_010 })
   expect(lines()).toMatchObject([{ level: 50, event: 'task.killed', leaseId: 'lease-9', afterMs: 30_010 }])
+})
+
+test('a client that lacks credits is one line', () => {
+  using _ = attach()
+  scene.publish('credits.asked', 'a', lackOfCredits)
+  expect(lines()).toMatchObject([{ level: 40, event: 'credits.asked', client: 'ada', missing: 3, tasks: 1 }])
 })
 
 test('a failure is one line, with the kind and the name of what was thrown', () => {

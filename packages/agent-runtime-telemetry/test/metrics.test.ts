@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Scene } from './scene.ts'
 import { Sdk } from './sdk.ts'
+import { lackOfCredits } from './whole-story.ts'
 
 let scene: Scene
 let sdk: Sdk
@@ -319,6 +320,13 @@ test('14.2 restarts of supervisors by task type and outcome', async () => {
     ['restarted', 2],
     ['escalated', 1],
   ])
+})
+
+test('11.9 requests for credits by task type', async () => {
+  using _ = sdk.attach(scene)
+  scene.queued('a')
+  scene.publish('credits.asked', 'a', lackOfCredits)
+  expect(await sdk.points('agent_runtime.client.credit_requests')).toMatchObject([{ value: 1 }])
 })
 
 test('14.3 recoveries by category and strategy', async () => {

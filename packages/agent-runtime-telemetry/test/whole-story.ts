@@ -17,6 +17,7 @@ export function tellWholeStory(scene: Scene): void {
 
 function succeedOnSecondLease(scene: Scene): void {
   scene.queued('a', { trace: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' } })
+  scene.publish('credits.asked', 'a', lackOfCredits)
   const lost = scene.started('a')
   scene.step('a', 'one', 10)
   scene.expired('a', lost)
@@ -48,3 +49,6 @@ function giveWay(scene: Scene): void {
   const again = { attempt: 2, reason: 'retry', leaseId: scene.started('d'), recovery } as const
   scene.publish('task.requeued', 'd', again, { also: ['lease.released', 'task.recovered'] })
 }
+
+/** The data of `credits.asked`. */
+export const lackOfCredits = { asked: 5, client: 'ada', credits: 2, entry: 1, missing: 3, tasks: 1 }

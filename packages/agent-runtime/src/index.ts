@@ -257,6 +257,7 @@ export type {
   BudgetRecord,
   ClientRecord,
   CreditBalance,
+  CreditRequest,
   LedgerEntry,
   ClientTier,
   ProfileConfig,

@@ -87,7 +87,7 @@ export class AuditRows {
     this.#entries = db.prepare<[], Entry>(
       'SELECT client, seq, kind, amount, held, credits, reserved, task, key FROM ledger ORDER BY client, seq',
     )
-    this.#credits = db.prepare<[], CreditState>('SELECT name, credits FROM client ORDER BY name')
+    this.#credits = db.prepare<[], CreditState>('SELECT name, credits, asks FROM client ORDER BY name')
     this.#processes = db.prepare<[], { id: number; processId: string }>(
       'SELECT id, process_id AS processId FROM process',
     )

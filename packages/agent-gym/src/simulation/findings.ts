@@ -41,6 +41,7 @@ export const counted = [
   'parted streams',
   'agreed submissions',
   'refused for credits',
+  'asked for credits',
   'entries',
   'folded entries',
   'recoveries',

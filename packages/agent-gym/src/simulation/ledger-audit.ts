@@ -1,10 +1,18 @@
 import { type EventData, MICRO, type OutOfCredits } from '@ku0/agent-runtime-core'
 import type { Findings } from './findings.ts'
-import { COMPLETED, type Followed } from './followed.ts'
+import { COMPLETED, type Followed, QUEUED } from './followed.ts'
 import type { CreditState, Entry, StructureRows } from './stored-rows.ts'
 import { agreements } from './structures.ts'
 
 const [OPENING, PURCHASE, RESERVE, SETTLE] = [0, 1, 2, 3] as const
+
+/** The task that asks for credits, when it did, how many it needs, and the last entry of the ledger then. */
+interface Request {
+  readonly task: number
+  readonly at: number
+  readonly cost: number
+  readonly entry: number
+}
 
 /** The part of the audit that looks at what clients have agreed to and pay, by a model of its own. Source: `docs/semantics.md 11.8, 11.9, 12.5`. */
 export class LedgerAudit {
@@ -14,6 +22,9 @@ export class LedgerAudit {
   readonly #bought = new Map<string, number>()
   /** The entries that were seen, by client, in order: those too that were folded since. */
   readonly #seen = new Map<string, readonly Entry[]>()
+  /** The open request of each client, and those of this commit. */
+  readonly #asks = new Map<string, Request>()
+  readonly #asked: (Request & { readonly client: string })[] = []
   #folded = 0
   #entries = 0
 
@@ -57,6 +68,22 @@ export class LedgerAudit {
     this.#findings.count('refused for credits')
     if (verdict.credits >= verdict.asked)
       this.#violated('11.9', `task ${task} is refused with ${verdict.credits} credits of ${verdict.asked}`)
+  }
+
+  asked({ row, client, estimate }: Followed, it: EventData['credits.asked'], at: number): void {
+    this.#findings.count('asked for credits')
+    const cost = Math.round(estimate * MICRO)
+    if (this.#ledger === undefined || this.#choiceOf(row.id) === 'run' || row.fence > 0)
+      this.#violated('11.9', `task ${row.id} asks for credits, and waits for none`)
+    const [has, asked, missing] = [it.credits, it.asked, it.missing].map((amount) =>
+      Math.round(amount * MICRO),
+    )
+    if (it.client !== client || asked !== cost || missing !== cost - (has ?? 0) || missing <= 0)
+      this.#violated(
+        '11.9',
+        `task ${row.id} of '${client}', estimated at ${cost} millionths, asks with ${JSON.stringify(it)}`,
+      )
+    this.#asked.push({ task: row.id, at, cost, entry: it.entry, client })
   }
 
   /** Whether a task that was never started waits for credits, by the rows. */
@@ -138,6 +165,36 @@ export class LedgerAudit {
         )
     }
     this.#settled(tasks, entries)
+    this.#requests(tasks, byClient, clients)
+  }
+
+  /** 11.9: a client asks once, until an entry covers it or its task has left the queue. */
+  #requests(
+    tasks: ReadonlyMap<number, Followed>,
+    byClient: ReadonlyMap<string, readonly Entry[]>,
+    clients: readonly CreditState[],
+  ): void {
+    const isOpen = ({ task, cost, entry }: Request, client: string) =>
+      tasks.get(task)?.row.state === QUEUED &&
+      !(byClient.get(client) ?? []).some(({ seq, credits }) => seq > entry && credits >= cost)
+    for (const [client, request] of this.#asks) if (!isOpen(request, client)) this.#asks.delete(client)
+    for (const { client, ...request } of this.#asked.splice(0)) {
+      if (this.#asks.has(client))
+        this.#violated(
+          '11.9',
+          `'${client}' is asked for credits by task ${request.task}, and was asked before`,
+        )
+      this.#asks.set(client, request)
+    }
+    for (const { name, asks } of clients) {
+      const { entry: _, ...due } = this.#asks.get(name) ?? { entry: 0 }
+      const kept = asks === null ? {} : (JSON.parse(asks) as object)
+      if (JSON.stringify(due) !== JSON.stringify(kept))
+        this.#violated(
+          '11.9',
+          `'${name}' asks with ${JSON.stringify(kept)}, and should with ${JSON.stringify(due)}`,
+        )
+    }
   }
 
   /**

@@ -279,6 +279,11 @@ export class Tables {
     this.#run('UPDATE client SET credits = credits - 1000000 WHERE id = (SELECT max(id) FROM client)')
   }
 
+  /** A client that was asked for credits is forgotten to have been. */
+  forgetRequest(): void {
+    this.#run('UPDATE client SET asks = NULL')
+  }
+
   /** The last settlement of a client leaves something reserved. */
   forgetSettlement(): void {
     this.#run(

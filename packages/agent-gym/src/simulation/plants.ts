@@ -372,6 +372,12 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
         if (ground.random.int(100) === 0) tables.fadeCredits()
       },
     })),
+  'a request for credits that is forgotten': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(20) === 0) tables.forgetRequest()
+      },
+    })),
   'a reservation that is not given back': (ground) =>
     onTables(ground, (tables) => ({
       afterTurn() {

@@ -89,6 +89,8 @@ export interface Chunk {
 export interface CreditState {
   readonly name: string
   readonly credits: number
+  /** The open request for credits, as JSON. */
+  readonly asks: string | null
 }
 export interface Entry {
   readonly client: string

@@ -389,6 +389,10 @@ export class TaskAudit {
       case 'limit.warned':
         ofHolder()
         return
+      case 'credits.asked':
+        move(QUEUED)
+        this.#parts.structures.ledger.asked(found, data as unknown as EventData['credits.asked'], event.at)
+        return
       case 'task.leaked':
       case 'task.killed':
       case 'task.charged':

@@ -52,6 +52,7 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'a permanent child that stays completed': '14.1',
   'a purchase that is made twice': 'I1',
   'credits that fade': '11.8',
+  'a request for credits that is forgotten': '11.9',
   'a reservation that is not given back': '11.8',
   'an opening entry that says too much': '11.8',
   'a start without credits': '11.9',

@@ -15,6 +15,7 @@ export const show: Run = async ({ args: [client = ''], print, settings }) => {
   const found = await connection.credits.balance(client)
   if (found === undefined)
     throw new RuntimeError('not_found', `there is no client ${clientName(client)}`, { details: { client } })
+  const { asks } = found
   print.answer(found, () =>
     pairs([
       ['client', clientName(found.client)],
@@ -22,6 +23,14 @@ export const show: Run = async ({ args: [client = ''], print, settings }) => {
       ['reserved', String(found.reserved)],
       ['spent', String(found.spent)],
       ['ledger', many(found.entries, 'entry', 'entries')],
+      ...(asks === undefined
+        ? []
+        : [
+            [
+              'asks for',
+              `${asks.missing} more, since ${dated(asks.since)}, for task ${asks.taskId}`,
+            ] as const,
+          ]),
     ]),
   )
   return cliExitCodes.ok

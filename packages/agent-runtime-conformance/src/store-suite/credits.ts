@@ -1,4 +1,4 @@
-import type { Claim, LedgerPlace, Submission, UsageSum, Write } from '@ku0/agent-runtime-core'
+import type { Claim, EventData, LedgerPlace, Submission, UsageSum, Write } from '@ku0/agent-runtime-core'
 import type { Scene } from './scene.ts'
 import type { SceneOptions, Suite } from './suite.ts'
 
@@ -395,9 +395,9 @@ export function credits({ rule, timed, expect }: Suite): void {
         start: { startsInMs: null, restsOn: { as: 'nothing', because: 'no_credits' } },
       })
       expect(explained?.summary).toBe(
-        'client ada has 4 credits, and the task that comes next in its queue is estimated to cost 5: 1 missing; buy credits with credits.purchase',
+        'client ada has 4 credits, and the task that comes next in its queue is estimated to cost 5: 1 missing, and asked for; buy credits with credits.purchase',
       )
-      const short = { client: 'ada', credits: 4, asked: 5, missing: 1 }
+      const short = { client: 'ada', credits: 4, asked: 5, missing: 1, since: scene.now }
       expect(explained?.credits).toEqual(short)
       expect((await scene.read({ kind: 'waits' })).reasons).toMatchObject([
         { reason: 'credits', count: 1, clients: [{ ...short, count: 1 }] },
@@ -408,6 +408,88 @@ export function credits({ rule, timed, expect }: Suite): void {
       await buy(scene, 1)
       expect(await scene.claim()).toMatchObject({ taskId })
       expect(await standing(scene)).toMatchObject({ credits: 0, reserved: 5 })
+    },
+    selling,
+  )
+
+  const asked = async (scene: Scene, taskId: string) =>
+    (await scene.history(taskId)).flatMap(({ type, data }) =>
+      type === 'credits.asked' ? [JSON.parse(data) as EventData['credits.asked']] : [],
+    )
+
+  rule(
+    '11.9 the client is asked for credits once, however many tasks wait, until it has so many',
+    async (scene) => {
+      await scene.worker('w', 2)
+      await buy(scene, 2)
+      const first = await scene.accepted(mine(5))
+      const since = scene.now
+      const second = await scene.accepted(mine(4, { lane: 'batch' }))
+      await scene.idle()
+      const [[asks], later] = [await asked(scene, first), await asked(scene, second)]
+      expect(asks).toEqual({ asked: 5, client: 'ada', credits: 2, entry: 1, missing: 3, tasks: 1 })
+      expect(later).toEqual([])
+      expect((await standing(scene))?.asks).toEqual({ taskId: first, asked: 5, missing: 3, since })
+      await scene.pass(1_000)
+      await buy(scene, 1)
+      await scene.idle()
+      expect((await standing(scene))?.asks).toEqual({ taskId: first, asked: 5, missing: 2, since })
+      await buy(scene, 2)
+      expect(await scene.claim()).toMatchObject({ taskId: first })
+      // The credits went to the first: now it is the other one that lacks them.
+      await scene.idle()
+      expect(await asked(scene, first)).toHaveLength(1)
+      expect(await asked(scene, second)).toMatchObject([
+        { asked: 4, credits: 0, entry: 4, missing: 4, tasks: 1 },
+      ])
+      await buy(scene, 4)
+      expect(await scene.claim()).toMatchObject({ taskId: second })
+      expect((await standing(scene))?.asks).toBe(undefined)
+    },
+    selling,
+  )
+
+  rule(
+    '11.9 a request for credits ends with its task in the queue, and the next one asks',
+    async (scene) => {
+      await scene.worker('w', 1)
+      const first = await scene.accepted(mine(5))
+      const second = await scene.accepted(mine(4))
+      await scene.idle()
+      await scene.cancel(first)
+      await scene.idle()
+      expect(await standing(scene)).toMatchObject({ asks: { taskId: second, asked: 4, missing: 4 } })
+      await scene.cancel(second)
+      await scene.idle()
+      expect((await standing(scene))?.asks).toBe(undefined)
+      expect([await asked(scene, first), await asked(scene, second)]).toMatchObject([
+        [{ asked: 5 }],
+        [{ asked: 4 }],
+      ])
+    },
+    selling,
+  )
+
+  rule(
+    '11.9 credits that are set answer the request, too',
+    async (scene) => {
+      await scene.worker('w', 1)
+      const taskId = await scene.accepted(mine(5))
+      await scene.idle()
+      await scene.write({ kind: 'putClient', name: 'ada', credits: 5 })
+      expect(await scene.claim()).toMatchObject({ taskId })
+      expect((await standing(scene))?.asks).toBe(undefined)
+    },
+    selling,
+  )
+
+  rule(
+    '11.9 nobody is asked before the turn of a task has come',
+    async (scene) => {
+      const taskId = await scene.accepted(mine(5))
+      await scene.idle()
+      expect(await asked(scene, taskId)).toEqual([])
+      expect((await scene.read({ kind: 'explain', taskId }))?.credits?.since).toBe(undefined)
     },
     selling,
   )
@@ -429,8 +511,8 @@ export function credits({ rule, timed, expect }: Suite): void {
       const [found] = (await scene.read({ kind: 'waits' })).reasons
       expect(found).toMatchObject({ reason: 'credits', state: 'queued', count: 4 })
       expect(found?.clients).toEqual([
-        { client: 'ada', credits: 2, asked: 3, missing: 1, count: 3 },
-        { client: 'bob', credits: 1, asked: 1.5, missing: 0.5, count: 1 },
+        { client: 'ada', credits: 2, asked: 3, missing: 1, since: scene.now, count: 3 },
+        { client: 'bob', credits: 1, asked: 1.5, missing: 0.5, since: scene.now, count: 1 },
       ])
     },
     selling,

@@ -253,6 +253,18 @@ export interface EventData {
   'budget.asked': { field: BudgetField; by: string; line: number; used: number }
   /** Somebody let the tree go on: what the limits were raised by. */
   'budget.continued': { raised: BudgetSum }
+  /**
+   * Its turn has come, and its client lacks credits; once for each shortage. `asked`: its estimate; `entry`: the number of the last entry of its client's
+   * ledger; `tasks`: how many of the client could start.
+   */
+  'credits.asked': {
+    asked: number
+    client: string
+    credits: number
+    entry: number
+    missing: number
+    tasks: number
+  }
   'task.leaked': { leaseId: string; afterMs: number }
   /** Its handler ran in a thread or process of its own and did not stop within its grace: it was ended with that. */
   'task.killed': { leaseId: string; afterMs: number }
@@ -338,6 +350,7 @@ export const eventCatalogue = {
   'limit.warned': { stored: true },
   'budget.asked': { stored: true },
   'budget.continued': { stored: true },
+  'credits.asked': { stored: true },
   'attempt.restarted': { stored: false },
   'task.stuck': { stored: false },
   'evaluation.recorded': { stored: false },

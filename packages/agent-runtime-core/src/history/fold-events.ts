@@ -245,6 +245,9 @@ export function foldEvents(
       case 'limit.warned':
         if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
         break
+      case 'credits.asked':
+        if (row.state !== 'queued') problems.push(`I4 ${type} ${seq} for a task that is ${row.state}`)
+        break
       case 'task.leaked':
       case 'task.killed':
       case 'task.charged':

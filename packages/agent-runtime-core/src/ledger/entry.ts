@@ -1,5 +1,6 @@
 import type { IdCodec } from '../store/ids.ts'
 import { MICRO } from '../budget/usage.ts'
+import type { CreditRequest } from '../share/client.ts'
 import type { EntryRow } from './row.ts'
 import { type EntryKind } from './entry-kinds.ts'
 
@@ -37,6 +38,8 @@ export interface CreditBalance {
   readonly spent: number
   /** How many entries its ledger has had. */
   readonly entries: number
+  /** An open request for credits. */
+  readonly asks?: CreditRequest
 }
 
 /** The most credits that a purchase may lead to. */

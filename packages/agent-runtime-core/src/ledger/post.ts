@@ -1,5 +1,6 @@
 import type { ClientRow } from '../share/row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
+import { stillAsks } from './ask.ts'
 import type { EntryRow } from './row.ts'
 
 type Posting = Pick<EntryRow, 'kind' | 'amount'> & Partial<Pick<EntryRow, 'held' | 'task' | 'key' | 'note'>>
@@ -26,6 +27,7 @@ function append(ws: WorkingSet, client: ClientRow, it: Posting): ClientRow {
     credits: client.credits + amount,
     reserved: client.reserved + held,
     entries: client.entries + 1,
+    asks: stillAsks(client, client.credits + amount),
   }
   const { name, entries: seq, credits, reserved } = after
   ws.addEntry({ client: name, seq, at: ws.now.at, kind, amount, held, credits, reserved, task, key, note })

@@ -9,6 +9,7 @@ import { lanes } from '../task/lane.ts'
 import { startQueued } from './start-queued.ts'
 import { sharedKeys, streamOf } from './stream.ts'
 import { lacksCredits } from '../ledger/afford.ts'
+import { askForCredits } from '../ledger/ask.ts'
 import { mayStart, QuotaRoom, toReserve } from '../quota/hold.ts'
 import { type Found, type Next, ShareRound } from '../share/share-round.ts'
 import type { AccountRow } from '../budget/row.ts'
@@ -212,10 +213,15 @@ export class ClaimRound {
     return byLane
   }
 
-  /** The first task of a stream if it may run; a stream whose head may not is passed over for this round, in place. */
+  /** The first task of a stream if it may run; a stream whose head may not is passed over for this round, in place. One that lacks nothing but credits asks for them. */
   private head(stream: number): TaskRow | 'unknown' | undefined {
     const task = this.first(stream)
-    if (task === undefined || task === 'unknown' || this.isRunnable(task)) return task
+    if (task === undefined || task === 'unknown') return task
+    if (this.isRunnable(task)) {
+      const row = this.ws.stream(stream)
+      if (!lacksCredits(this.ws, row, task)) return task
+      askForCredits(this.ws, row, task)
+    }
     this.blocked.add(stream)
     return undefined
   }
@@ -270,13 +276,10 @@ export class ClaimRound {
     return mayStart(this.ws, quotaKeys, first) ? undefined : 'own'
   }
 
+  /** Credits aside, which nothing lacks where there are no shares. */
   private isRunnable(task: TaskRow): boolean {
     const stream = this.ws.stream(streamOf(task))
-    return (
-      this.mayRun(stream, stream.quotaKeys, task) &&
-      !this.isQuarantined(task) &&
-      !lacksCredits(this.ws, stream, task)
-    )
+    return this.mayRun(stream, stream.quotaKeys, task) && !this.isQuarantined(task)
   }
 
   /** A suspect waits until no other runs in this process. Source: `docs/semantics.md 3.9`. */

@@ -1,3 +1,4 @@
+import { endAsk } from '../ledger/ask.ts'
 import { type Lane, laneRank } from '../task/lane.ts'
 import type { QuotaRow } from '../quota/row.ts'
 import type { StreamRow } from './row.ts'
@@ -79,6 +80,7 @@ export function hold(ws: WorkingSet, task: TaskRow, from: Holder, to: Holder): v
   if (task.stream === null) return
   const stream = ws.stream(task.stream)
   ws.shares?.hold(stream, task, from, to)
+  if (task.account?.asked !== undefined) endAsk(ws, stream, task)
   for (const key of stream.quotaKeys) {
     const row = ws.quota(key)
     ws.putQuota({

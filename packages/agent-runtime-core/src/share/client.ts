@@ -9,6 +9,17 @@ export type ClientTier = (typeof clientTiers)[number]
 export const outOfCreditsChoices = ['run', 'park', 'reject'] as const
 export type OutOfCredits = (typeof outOfCreditsChoices)[number]
 
+/** A request for credits, open until there are so many or its task has left the queue. Source: `docs/semantics.md 11.9`. */
+export interface CreditRequest {
+  /** The task whose turn has come. */
+  readonly taskId: string
+  /** Its estimate, and what the client lacks of it. */
+  readonly asked: number
+  readonly missing: number
+  /** Epoch ms. */
+  readonly since: number
+}
+
 /** A client of the store, as its share is reckoned. Source: `docs/semantics.md 11`. */
 export interface ClientRecord {
   readonly name: string
@@ -23,6 +34,8 @@ export interface ClientRecord {
   readonly reserved: number
   /** How many entries its ledger has had. */
   readonly entries: number
+  /** An open request for credits: the estimate of the task that asks, how many are missing, and since when. */
+  readonly asks?: CreditRequest
   /** Tasks that could start, and tasks that run. */
   readonly queued: number
   readonly running: number

@@ -15,6 +15,7 @@ export function newClient(id: number, name: string, credits: number = defaultCre
     spent: 0,
     reserved: 0,
     entries: 0,
+    asks: null,
     queued: 0,
     running: 0,
     pool: OPEN,

@@ -1,4 +1,4 @@
-import type { ClientRecord } from './client.ts'
+import type { ClientRecord, CreditRequest } from './client.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import { MICRO } from '../budget/usage.ts'
 import { post } from '../ledger/post.ts'
@@ -12,12 +12,13 @@ export function putClient(ws: WorkingSet, it: Write<'putClient'>): OutcomeOf<'pu
   const before = ws.client(name)
   const after = { ...before, ...(tier === undefined ? {} : { tier }) }
   ws.putClient(credits === undefined ? after : withCredits(ws, after, Math.round(credits * MICRO)), before)
-  return { as: 'put', client: clientRecordOf(ws.client(name)) }
+  return { as: 'put', client: clientRecordOf(ws.client(name), (task) => ws.ids.task(task)) }
 }
 
-/** A client that has a ledger, or is to have one, gets an entry for it. */
+/** A client that has a ledger, is to have one, or asks for credits gets an entry for it. */
 function withCredits(ws: WorkingSet, client: ClientRow, credits: number): ClientRow {
-  if (client.entries === 0 && ws.config.shares?.ledger !== true) return { ...client, credits }
+  if (client.entries === 0 && client.asks === null && ws.config.shares?.ledger !== true)
+    return { ...client, credits }
   return post(ws, client, { kind: 'set', amount: credits - client.credits })
 }
 
@@ -27,7 +28,7 @@ export function removeClient(ws: WorkingSet, { name }: Write<'removeClient'>): O
   if (row === undefined) return { as: 'unknown' }
   const delayed = ws.shares === undefined ? 0 : delayedOf(ws, name)
   if (row.queued + row.running + delayed + row.reserved > 0)
-    return { as: 'busy', client: clientRecordOf(row), delayed }
+    return { as: 'busy', client: clientRecordOf(row, (task) => ws.ids.task(task)), delayed }
   ws.dropClient(name)
   return { as: 'removed' }
 }
@@ -39,8 +40,8 @@ function delayedOf(ws: WorkingSet, client: string): number {
 }
 
 /** As a person reads it. */
-export function clientRecordOf(row: ClientRow): ClientRecord {
-  const { name, credits, tier, time, spent, reserved, entries, queued, running } = row
+export function clientRecordOf(row: ClientRow, idOf: (task: number) => string): ClientRecord {
+  const { name, credits, tier, time, spent, reserved, entries, asks, queued, running } = row
   return {
     name,
     credits: credits / MICRO,
@@ -49,7 +50,16 @@ export function clientRecordOf(row: ClientRow): ClientRecord {
     spent: spent / MICRO,
     reserved: reserved / MICRO,
     entries,
+    ...(asks === null ? {} : { asks: creditRequestOf(asks, credits, idOf) }),
     queued,
     running,
   }
+}
+
+function creditRequestOf(
+  { task, at: since, cost }: NonNullable<ClientRow['asks']>,
+  credits: number,
+  idOf: (task: number) => string,
+): CreditRequest {
+  return { taskId: idOf(task), asked: cost / MICRO, missing: (cost - credits) / MICRO, since }
 }

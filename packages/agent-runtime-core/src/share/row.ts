@@ -14,6 +14,8 @@ export interface ClientRow {
   /** Credits that started tasks hold, and how many entries its ledger has had. Source: `docs/semantics.md 11.8`. */
   readonly reserved: number
   readonly entries: number
+  /** The task that it lacks credits for, when that asked for them, and how many it needs. Source: `docs/semantics.md 11.9`. */
+  readonly asks: { readonly task: number; readonly at: number; readonly cost: number } | null
   /**
    * Promoted queued tasks, and running tasks. These and the following fields are derived from other rows, not
    * stored.

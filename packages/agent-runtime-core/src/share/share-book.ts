@@ -210,11 +210,14 @@ export class ShareBook implements Shares {
   }
 
   takeOver(
-    { id, name, credits, tier, time, floor, spent, reserved, entries }: ClientRow,
+    { id, name, credits, tier, time, floor, spent, reserved, entries, asks }: ClientRow,
     before: ClientRow,
   ): void {
     const seen = this.clocks.ahead({ ...before, tier })
-    this.set({ ...before, id, name, credits, tier, time, floor, spent, reserved, entries, seen }, before)
+    this.set(
+      { ...before, id, name, credits, tier, time, floor, spent, reserved, entries, asks, seen },
+      before,
+    )
   }
 
   release(name: string): boolean {

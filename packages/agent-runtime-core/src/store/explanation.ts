@@ -92,6 +92,8 @@ export interface MissingCredits {
   readonly asked: number
   /** With so many more it can start. */
   readonly missing: number
+  /** Since when the client is asked for credits, epoch ms. Absent before the turn of a task of it has come. */
+  readonly since?: number
 }
 
 /** Where a queued task stands. Source: `docs/semantics.md` C5, 11.2. */

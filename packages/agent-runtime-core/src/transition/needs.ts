@@ -130,7 +130,9 @@ export class Needs {
    */
   waits(task: TaskRow): void {
     this.budgetsFrom(task.budget)
-    if (task.account?.reserved !== undefined && task.stream !== null) this.clientOf(task.stream)
+    const { account, stream } = task
+    const isPaid = account?.reserved !== undefined || account?.asked !== undefined
+    if (isPaid && stream !== null) this.clientOf(stream)
     if (task.waits === 0) return
     this.whole ??= new Set()
     this.visited ??= new Set()

@@ -52,6 +52,7 @@ const frozen = [
   'evaluation.drifted',
   'budget.asked',
   'budget.continued',
+  'credits.asked',
 ]
 const names = Object.keys(eventCatalogue) as EventType[]
 

@@ -251,6 +251,13 @@ describe('the moves of a history (docs/reliability.md I4)', () => {
     }
   })
 
+  test('credits are asked for by a task in the queue only', () => {
+    for (const [state, events] of Object.entries(histories))
+      expect(fold(...events, ['credits.asked', {}]).problems).toEqual(
+        state === 'queued' ? [] : [`I4 credits.asked ${events.length + 1} for a task that is ${state}`],
+      )
+  })
+
   test('an event of an unknown type is reported', () => {
     expect(fold(queued, ['task.dreamt' as EventType]).problems).toEqual([
       'I4 event 2 of type task.dreamt is not known here',

@@ -36,10 +36,11 @@ test('a client as a person reads it: amounts that are kept in millionths are rep
     spent: 3.5 * MICRO,
     reserved: 0.5 * MICRO,
     entries: 6,
+    asks: { task: 7, at: 8, cost: 2 * MICRO },
     queued: 4,
     running: 5,
   }
-  expect(clientRecordOf(row)).toStrictEqual({
+  expect(clientRecordOf(row, (task) => `task ${task}`)).toStrictEqual({
     name: 'ada',
     credits: 1.5,
     tier: 'marketplace',
@@ -47,6 +48,7 @@ test('a client as a person reads it: amounts that are kept in millionths are rep
     spent: 3.5,
     reserved: 0.5,
     entries: 6,
+    asks: { taskId: 'task 7', asked: 2, missing: 0.5, since: 8 },
     queued: 4,
     running: 5,
   })

@@ -406,6 +406,7 @@ describe('times that rise above 2^52 millionths (docs/semantics.md 11.1, 11.2)',
 describe('the known clients', () => {
   test('a new one has 1000 credits and nothing else', () => {
     expect(newClient(3, 'ada')).toStrictEqual({
+      asks: null,
       id: 3,
       name: 'ada',
       credits: 1_000 * MICRO,

@@ -507,6 +507,10 @@ EXCEPTION WHEN data_exception OR statement_too_complex THEN
 END
 $$;
 `),
+  breaking(`
+-- The open request of a client for credits, of which an event of a kind of its own tells.
+ALTER TABLE client ADD COLUMN asks text COLLATE "C";
+`),
 ]
 
 /** The version this code writes and understands. */

@@ -287,13 +287,14 @@ export function clientRows(
         commit,
         it.reserved,
         it.entries,
+        it.asks === null ? null : JSON.stringify(it.asks),
       ])
   return { rows, gone }
 }
 
 /** What becomes of a client whose name is there. Its number stays: one that another client has is a fault, and takes nobody's row. */
 export const changesClient = `ON CONFLICT (name) DO UPDATE SET credits = excluded.credits, tier = excluded.tier, time = excluded.time,
-  floor = excluded.floor, spent = excluded.spent, changed = excluded.changed, reserved = excluded.reserved, entries = excluded.entries`
+  floor = excluded.floor, spent = excluded.spent, changed = excluded.changed, reserved = excluded.reserved, entries = excluded.entries, asks = excluded.asks`
 
 /** How many tasks it has is told from other rows. */
 function isChanged(before: ClientRow | undefined, row: ClientRow): boolean {
@@ -305,6 +306,7 @@ function isChanged(before: ClientRow | undefined, row: ClientRow): boolean {
     before.spent !== row.spent ||
     before.reserved !== row.reserved ||
     before.entries !== row.entries ||
+    before.asks !== row.asks ||
     before.tier !== row.tier
   )
 }

@@ -58,6 +58,7 @@ export const columns = {
     'changed integer',
     'reserved integer',
     'entries integer',
+    'asks text?',
   ],
   configuration: ['id integer', 'settings text', 'since integer'],
   evaluation: [

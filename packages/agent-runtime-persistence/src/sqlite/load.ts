@@ -469,7 +469,7 @@ function streamOf(row: RowOf<'stream'>): StreamRow {
 }
 
 function clientOf(row: RowOf<'client'>): ClientRow {
-  const [id, name, credits, tier, time, floor, spent, , reserved, entries] = row
+  const [id, name, credits, tier, time, floor, spent, , reserved, entries, asks] = row
   return {
     id,
     name,
@@ -480,6 +480,7 @@ function clientOf(row: RowOf<'client'>): ClientRow {
     spent,
     reserved,
     entries,
+    asks: asks === null ? null : (storedObject(asks, 'client.asks') as unknown as ClientRow['asks']),
     queued: 0,
     running: 0,
     pool: OPEN,

@@ -486,6 +486,10 @@ CREATE TABLE access_token (
   revoked_at INTEGER
 ) STRICT, WITHOUT ROWID;
 `),
+  // The open request of a client for credits, of which an event of a kind of its own tells.
+  breaking(`
+ALTER TABLE client ADD COLUMN asks TEXT;
+`),
 ]
 
 /** The version this code writes and understands. */

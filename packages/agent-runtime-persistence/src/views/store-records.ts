@@ -143,7 +143,10 @@ export function prepareStoreRecords(context: ReadContext) {
       const running = streams.reduce((sum, { id }) => sum + (inUse.get(id) ?? 0), 0)
       const dominantShare = shares && dominantOf({ ...row, holds: held.get(row.name) ?? {} }, shares)
       return {
-        ...clientRecordOf({ ...row, queued, running }),
+        ...clientRecordOf(
+          { ...row, queued, running },
+          (task) => load.task(task)?.explicitId ?? ids.task(task),
+        ),
         ...(dominantShare === undefined ? {} : { dominantShare }),
       }
     })

@@ -77,3 +77,56 @@ describe('a damaged entry of a ledger is found (docs/semantics.md 11.8)', () => 
     expect(places(found)).toContain(`client ada, ${place}`)
   })
 })
+
+/** Ada has 2 credits and asks for the first of three tasks, which needs 5; bob has bought what his task asked for, and it has started. */
+async function askedFor(): Promise<Spoiled> {
+  const path = join(scratchFolder(), 'asked.db')
+  const { config } = parseExecutionConfig({
+    shares: { ledger: true, outOfCredits: 'park', startCredits: 0 },
+  })
+  const environment = { ...createVirtualEnvironment('asked'), digest: nodeDigest }
+  const store = await openStore(`sqlite:${path}`, { config, environment, thread: false })
+  const scene = new Scene(store, config, environment.clock)
+  await scene.worker('w', 2)
+  await scene.write({ kind: 'purchaseCredits', name: 'ada', amount: 2 })
+  for (const cost of [5, 4, 3]) await scene.accepted({ client: 'ada', cost })
+  await scene.accepted({ client: 'bob', cost: 1 })
+  await scene.idle()
+  await scene.write({ kind: 'purchaseCredits', name: 'bob', amount: 1 })
+  await scene.claim()
+  await store.close()
+  return new Spoiled(path)
+}
+
+describe('a damaged request for credits is found (docs/semantics.md 11.9)', () => {
+  test('11.9 the requests that are damaged below are good, and one is open', async () => {
+    const it = await askedFor()
+    expect(await verify(it.path)).toMatchObject(good)
+    const open = it.db.prepare<[]>('SELECT name, asks IS NOT NULL FROM client ORDER BY name').raw().all()
+    expect(open).toEqual([
+      ['ada', 1],
+      ['bob', 0],
+    ])
+  })
+
+  const asks = (change: string) => `UPDATE client SET asks = ${change} WHERE name = 'ada'`
+  test.each([
+    ['is lost', asks('NULL')],
+    ['is for another task', asks("json_set(asks, '$.task', 2)")],
+    ['is for a task of another client', asks("json_set(asks, '$.task', 4)")],
+    ['is for no task', asks("json_set(asks, '$.task', 99)")],
+    ['is for more', asks("json_set(asks, '$.cost', 6000000)")],
+    ['is from another time', asks("json_set(asks, '$.at', 1)")],
+    ['is open although there are as many', asks("json_set(asks, '$.cost', 2000000)")],
+    [
+      'is open twice',
+      "UPDATE client SET asks = (SELECT asks FROM client WHERE name = 'ada') WHERE name = 'bob'",
+      'bob',
+    ],
+    ['is unknown to its task', "UPDATE task SET account = json_remove(account, '$.asked') WHERE id = 1"],
+  ])('11.9 a request that %s is found', async (_, sql, client = 'ada') => {
+    const it = await askedFor()
+    const found = await it.after((db) => db.exec(sql))
+    expect(places(found)).toContain(`client ${client}, asks`)
+  })
+})

@@ -40,6 +40,10 @@ export const showCredits = endpoint({
           reserved: z.number(),
           spent: z.number(),
           entries: z.int(),
+          asks: z
+            .object({ taskId: z.string(), asked: z.number(), missing: z.number(), since: Moment })
+            .optional()
+            .openapi({ description: 'An open request for credits, by the task whose turn has come' }),
         })
         .openapi('CreditBalance'),
     },

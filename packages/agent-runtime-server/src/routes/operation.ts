@@ -128,6 +128,7 @@ export const showQueue = endpoint({
                   credits: z.number(),
                   asked: z.number(),
                   missing: z.number(),
+                  since: Moment.optional(),
                   count: z.int(),
                 }),
               )

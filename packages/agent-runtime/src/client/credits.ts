@@ -67,8 +67,8 @@ export function creditsOf({
       assertClient('balance', client)
       const [found] = await store.read({ kind: 'clients', name: client })
       if (found === undefined) return undefined
-      const { name, credits, reserved, spent, entries } = found
-      return { client: name, credits, reserved, spent, entries }
+      const { name, credits, reserved, spent, entries, asks } = found
+      return { client: name, credits, reserved, spent, entries, ...(asks === undefined ? {} : { asks }) }
     },
     async entries(client, page) {
       assertOpen()

@@ -100,6 +100,8 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
       const raised = Object.entries(budgetAmounts(data.raised))
       return raised.length === 0 ? 'as it is' : raised.map(([field, by]) => `${by} more ${field}`).join(', ')
     }
+    case 'credits.asked':
+      return `${data.client} lacks ${data.missing} of ${data.asked} credits`
     case 'step.started':
       return `'${data.key}'`
     case 'doubt.inherited':

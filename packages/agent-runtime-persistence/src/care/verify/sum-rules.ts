@@ -1,4 +1,4 @@
-import { addUse, type BudgetUse, noUse } from '@ku0/agent-runtime-core'
+import { addUse, type BudgetUse, isFinal, noUse } from '@ku0/agent-runtime-core'
 import { type StreamRow, type TotalsRow } from '@ku0/agent-runtime-core/transition'
 import type { Load } from '../../sqlite/load.ts'
 import type { Db } from '../../sqlite/open.ts'
@@ -180,7 +180,9 @@ export function checkCounters(db: Db, load: Load, faults: Faults): void {
   )
   const running = new Map(load.runningByStream())
   const held = new Map<string, { queued: number; running: number }>()
+  const clientOf = new Map<number | null, string>()
   for (const stream of load.streams()) {
+    clientOf.set(stream.id, stream.client)
     const [waits, later, runs] = [queued, delayed, running].map((counts) => counts.get(stream.id) ?? 0)
     faults.same(`stream ${stream.id}, key`, keyOf(stream), stream.key)
     sum(`stream ${stream.id}, depth`, waits, stream.depth)
@@ -211,9 +213,15 @@ export function checkCounters(db: Db, load: Load, faults: Faults): void {
       .raw()
       .all(),
   )
-  for (const { name, reserved: kept } of load.clients()) {
+  for (const { name, credits, reserved: kept, asks } of load.clients()) {
     sum(`client ${name}, reserved`, reserved.get(name) ?? 0, kept)
     reserved.delete(name)
+    if (asks === null) continue
+    const task = load.task(asks.task)
+    // It leaves the queue of a process without shares, and asks until its lease is over.
+    const isOpen = task !== undefined && !isFinal(task.state) && task.account?.asked !== undefined
+    if (!isOpen || clientOf.get(task.stream) !== name || credits >= asks.cost)
+      faults.add('row', `client ${name}, asks`, 'a task of it that asked for credits', asks)
   }
   for (const [name, amount] of reserved)
     if (amount > 0) faults.add('sum', `client ${name}`, `${amount} reserved`, 'no row')

@@ -59,6 +59,14 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
   const streamOf = db.prepare<[number], StreamColumns>(
     'SELECT lane_rank, type, client, quota_keys FROM stream WHERE id = ?',
   )
+  const coveredSince = db
+    .prepare<[string, number, number], number>(
+      'SELECT 1 FROM ledger WHERE client = ? AND seq > ? AND credits >= ? LIMIT 1',
+    )
+    .pluck()
+  const foldedSince = db
+    .prepare<[string, number], number>('SELECT 1 FROM folded WHERE client = ? AND entries > ?')
+    .pluck()
   const blocked = db.prepare<[], string>('SELECT key FROM quota WHERE blocked_until > 0').pluck()
   const signalsOf = db
     .prepare<[number], [seq: number, name: string]>(
@@ -175,9 +183,24 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
     if (stream.client !== '' && stream.client !== it.client)
       faults.add('row', `task ${row.id}, client of its stream`, it.client, stream.client)
     checkQuotaKeys(row, { ...it, ...fallenBack(events) }, stream)
+    checkAsk(row, events, stream)
     const { account } = row
     if (isFinal(row.state) && account !== null && account.charge !== null)
       tally.cost(stream.client, costBy(events) || account.cost)
+  }
+
+  /** A task in the queue that asked for credits is what its client asks for, until an entry of the ledger covers it. */
+  function checkAsk(row: TaskRow, events: readonly ReadEvent[], { client: name }: StreamColumns): void {
+    const asking = events.findLast(({ type }) => type === 'credits.asked')
+    const entry = asking?.it['entry'] as number | undefined
+    faults.same(`task ${row.id}, asked`, entry, row.account?.asked)
+    if (asking === undefined || entry === undefined || row.state !== 'queued') return
+    const asks = load.client(name)?.asks ?? null
+    const cost = row.account?.cost ?? MICRO
+    const expected = { task: row.id, at: asking.at, cost }
+    if (asks?.task === row.id) faults.same(`client ${name}, asks`, canonical(expected), canonical(asks))
+    else if (coveredSince.get(name, entry, cost) === undefined && foldedSince.get(name, entry) === undefined)
+      faults.add('row', `client ${name}, asks`, expected, asks)
   }
 
   /** Keys that the task names: which of them depends on what was limited when it came, but not for one that was ever blocked. */
