@@ -1,12 +1,15 @@
 // Changes sources at every place that means something, one place at a time, and lets their tests find it. Takes hours for all of the core,
 // so it is no part of continuous integration. The sources are changed in a copy of the last commit: yours stay as they are.
 //
-//   node tools/stryker.ts [--of AREA] [--keep FILE] [--direct] [PATTERN…]
+//   node tools/stryker.ts [--of AREA] [--keep FILE] [--draw SEED:FROM-TO [--minutes N]] [--direct] [PATTERN…]
 //
 // --of AREA: core, runtime or persistence; tools/stryker/areas.ts says which sources that are, and which tests have to notice. The core by
 // default. The core alone has to reach a score.
 // PATTERN: files of the area, such as 'queue/*.ts'; all of them by default.
 // --keep FILE: keeps the results of several runs, each file's last one.
+// --draw SEED:FROM-TO: draws some of the changes by chance, such as the first 0.02 of all by the seed a, and says between which rates that of all lies.
+// What follows, such as a:0.02-0.04, makes the draw larger as long as the commit is the same.
+// --minutes N: ends a draw after so long. It is smaller then.
 // --direct: the area's direct tests alone have to notice. For what all the others rest on: there each change is met by thousands of tests.
 //
 // STRYKER_CONCURRENCY: so many changes at a time; one a core by default.
@@ -17,8 +20,11 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { areaOf, areas } from './stryker/areas.ts'
+import { type DrawLine, drawOf } from './stryker/draw.ts'
+import { type Sample, sampleOf, samplePageOf } from './stryker/sample.ts'
 import {
   evidenceOf,
+  type FileScore,
   kept,
   type KeptScore,
   type Report,
@@ -31,13 +37,20 @@ const workspace = resolve(import.meta.dirname, '..')
 const given = process.argv.slice(2).filter((arg) => arg !== '--')
 const [name = 'core'] = given[0] === '--of' ? given.splice(0, 2).slice(1) : []
 const [keep] = given[0] === '--keep' ? given.splice(0, 2).slice(1) : []
+const [drawn] = given[0] === '--draw' ? given.splice(0, 2).slice(1) : []
+const draw = drawn === undefined ? undefined : drawOf(drawn)
+const [minutes] = given[0] === '--minutes' ? given.splice(0, 2).slice(1) : []
 const direct = given[0] === '--direct' && given.shift() !== undefined
 const patterns = given
 const area = areaOf(name)
-if (area === undefined || patterns.some((arg) => arg.startsWith('-'))) {
+if (
+  area === undefined ||
+  (drawn !== undefined && draw === undefined) ||
+  patterns.some((arg) => arg.startsWith('-'))
+) {
   const names = Object.keys(areas).join('|')
   console.error(
-    `usage: node tools/stryker.ts [--of ${names}] [--keep FILE] [--direct] [PATTERN…], such as queue/*.ts`,
+    `usage: node tools/stryker.ts [--of ${names}] [--keep FILE] [--draw SEED:FROM-TO [--minutes N]] [--direct] [PATTERN…], such as queue/*.ts`,
   )
   process.exit(2)
 }
@@ -53,7 +66,11 @@ try {
   const excluded = area.excluded.map((file) => `!${area.sources}/${file}`)
   const settings = {
     testRunner: 'vitest',
-    plugins: ['@stryker-mutator/vitest-runner'],
+    plugins: [
+      '@stryker-mutator/vitest-runner',
+      ...(draw === undefined ? [] : [join(copy, 'tools/stryker/draw.ts')]),
+    ],
+    checkers: draw === undefined ? [] : ['draw'],
     vitest: { configFile: 'tools/stryker/vitest.config.ts', related: false },
     coverageAnalysis: 'perTest',
     // Workspace packages find each other by links, which a copy of the sources alone would leave.
@@ -63,19 +80,61 @@ try {
     mutate: [...mutate, ...excluded],
     mutator: { excludedMutations: area.unchanged },
     concurrency: Number(process.env['STRYKER_CONCURRENCY'] ?? availableParallelism()),
+    // All tests once; on a machine with other work they take longer than the five minutes that are the default.
+    dryRunTimeoutMinutes: 60,
     timeoutMS: 20_000,
-    reporters: [process.stderr.isTTY ? 'progress' : 'progress-append-only', 'json'],
+    reporters: [
+      process.stderr.isTTY ? 'progress' : 'progress-append-only',
+      draw === undefined ? 'json' : 'draw',
+    ],
     jsonReporter: { fileName: report },
     tempDirName: join(copy, 'node_modules', '.stryker'),
   }
   writeFileSync(config, JSON.stringify(settings))
-  call('npx', ['stryker', 'run', config])
-  const scores = scoresOf(JSON.parse(readFileSync(report, 'utf8')) as Report, area.sources)
+  const stryker = join(copy, 'node_modules/@stryker-mutator/core/bin/stryker.js')
+  call(process.execPath, [stryker, 'run', config], minutes)
   const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Node ${process.versions.node}`
   const date = new Date().toISOString().slice(0, 10)
-  const run = scores.map((score): KeptScore => ({ ...score, direct, commit, date, machine }))
-  const all = kept(keep === undefined ? [] : keptIn(keep), run)
-  if (keep !== undefined) writeFileSync(keep, `${JSON.stringify(all, undefined, 2)}\n`)
+  const run = { commit, date, machine }
+  if (draw === undefined)
+    keepScores(scoresOf(JSON.parse(readFileSync(report, 'utf8')) as Report, area.sources), run)
+  else {
+    const lines = readFileSync(join(copy, 'node_modules', 'drawn.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n')
+    const found = lines.map((line) => JSON.parse(line) as DrawLine)
+    keepSample({ ...run, ...sampleOf(draw, found, area.sources) })
+  }
+} finally {
+  rmSync(copy, { recursive: true, force: true })
+}
+
+/** What it says goes where errors go: the page alone is printed. */
+function call(command: string, args: readonly string[], mostMinutes?: string): void {
+  const { status, error } = spawnSync(command, args, {
+    cwd: copy,
+    env: {
+      ...process.env,
+      STRYKER_AREA: name,
+      STRYKER_DRAW: drawn ?? '',
+      STRYKER_DRAWN: join(copy, 'node_modules', 'drawn.jsonl'),
+      DIRECT_TESTS: direct ? '1' : '',
+    },
+    stdio: ['ignore', process.stderr.fd, 'inherit'],
+    ...(mostMinutes === undefined ? {} : { timeout: Number(mostMinutes) * 60_000 }),
+  })
+  const isOver = error !== undefined && 'code' in error && error.code === 'ETIMEDOUT'
+  if (status !== 0 && !isOver) throw new Error(`${command} ${args.join(' ')} ended with ${status}`)
+}
+
+/** Keeps the results of a whole run, and prints them. */
+function keepScores(scores: readonly FileScore[], run: Pick<KeptScore, 'commit' | 'date' | 'machine'>): void {
+  if (area === undefined) return
+  const all = kept(
+    keptIn() as readonly KeptScore[],
+    scores.map((score) => ({ ...score, direct, ...run })),
+  )
+  keepAll(all)
   const sources = globSync([...area.files], {
     cwd: join(workspace, area.sources),
     exclude: [...area.excluded],
@@ -87,20 +146,19 @@ try {
   const lacks = area.hasBar ? shortfalls(scores) : []
   for (const line of lacks) console.error(line)
   process.exitCode = lacks.length === 0 ? 0 : 1
-} finally {
-  rmSync(copy, { recursive: true, force: true })
 }
 
-/** What it says goes where errors go: the page alone is printed. */
-function call(command: string, args: readonly string[]): void {
-  const { status } = spawnSync(command, args, {
-    cwd: copy,
-    env: { ...process.env, STRYKER_AREA: name, DIRECT_TESTS: direct ? '1' : '' },
-    stdio: ['ignore', process.stderr.fd, 'inherit'],
-  })
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}`)
+/** Keeps what became of a draw, and prints it with what belongs to it. */
+function keepSample(sample: Sample): void {
+  const all = [...(keptIn() as readonly Sample[]), sample]
+  keepAll(all)
+  console.log(samplePageOf(all))
 }
 
-function keptIn(path: string): readonly KeptScore[] {
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as readonly KeptScore[]) : []
+function keptIn(): unknown {
+  return keep !== undefined && existsSync(keep) ? JSON.parse(readFileSync(keep, 'utf8')) : []
+}
+
+function keepAll(all: readonly unknown[]): void {
+  if (keep !== undefined) writeFileSync(keep, `${JSON.stringify(all, undefined, 2)}\n`)
 }

@@ -5,7 +5,7 @@ export interface Report {
   readonly files: Readonly<Record<string, { readonly mutants: readonly ReportedMutant[] }>>
 }
 
-interface ReportedMutant {
+export interface ReportedMutant {
   readonly mutatorName: string
   readonly replacement?: string
   readonly status: string
@@ -38,15 +38,21 @@ export function scoresOf({ files }: Report, folder: string): readonly FileScore[
   return Object.entries(files)
     .map(([path, { mutants }]) => ({
       file: path.replaceAll('\\', '/').split(`${folder}/`).at(-1) ?? path,
-      noticed: mutants.filter(({ status }) => status === 'Killed' || status === 'Timeout').length,
-      unnoticed: mutants
-        .filter(({ status }) => status === 'Survived' || status === 'NoCoverage')
-        .map(
-          ({ location, mutatorName, replacement }) =>
-            `${location.start.line}: ${mutatorName}${replacement === undefined ? '' : `, ${shortened(replacement)}`}`,
-        ),
+      noticed: mutants.filter(isNoticed).length,
+      unnoticed: mutants.filter(isUnnoticed).map(changeAt),
     }))
     .toSorted((a, b) => (a.file < b.file ? -1 : 1))
+}
+
+export const isNoticed = ({ status }: Pick<ReportedMutant, 'status'>): boolean =>
+  status === 'Killed' || status === 'Timeout'
+
+export const isUnnoticed = ({ status }: Pick<ReportedMutant, 'status'>): boolean =>
+  status === 'Survived' || status === 'NoCoverage'
+
+/** Where a file was changed, and to what. */
+export function changeAt({ location, mutatorName, replacement }: ReportedMutant): string {
+  return `${location.start.line}: ${mutatorName}${replacement === undefined ? '' : `, ${shortened(replacement)}`}`
 }
 
 /** What of it is not as it has to be, one line each. */

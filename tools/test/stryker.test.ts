@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { type DrawLine, drawnOf, drawOf, placeOf } from '../stryker/draw.ts'
+import { intervalOf, sampleOf, samplePageOf } from '../stryker/sample.ts'
 import {
   evidenceOf,
   kept,
@@ -126,4 +128,70 @@ test('a file with functions and without a score is not measured, and the page sa
   expect(page).toContain('| files with functions that no run has changed | 2 |')
   expect(page).toMatch(/## Not measured\n\n- b\.ts\n- c\.ts\n$/)
   expect(evidenceOf(of('abc', scores))).not.toContain('## Not measured')
+})
+
+describe('changes that are drawn', () => {
+  const ids = Array.from({ length: 800 }, (_, index) => String(index))
+  const seed = 'a'
+  const tried = (id: string, status: string): DrawLine => ({
+    tried: { ...mutant(status, Number(id)), id, fileName: `${folder}/a.ts` },
+  })
+
+  test('each has the same chance, and parts that follow each other share none', () => {
+    const half = drawnOf({ seed, from: 0, to: 0.5 }, ids)
+    expect(half.length).toBeGreaterThan(340)
+    expect(half.length).toBeLessThan(460)
+    const other = drawnOf({ seed, from: 0.5, to: 1 }, ids)
+    expect(new Set([...half, ...other]).size).toBe(ids.length)
+    expect(drawnOf({ seed: 'b', from: 0, to: 0.5 }, ids)).not.toEqual(half)
+  })
+
+  test.each(['', 'a', 'a:0', 'a:0.2-0.1', 'a:0-2', ':0-1', 'a:-1-1'])('%j is no draw', (text) => {
+    expect(drawOf(text)).toBeUndefined()
+    expect(drawOf('a:0.1-0.25')).toEqual({ seed, from: 0.1, to: 0.25 })
+  })
+
+  test('a run that was ended early has drawn less: those before the first that it did not try', () => {
+    const draw = { seed, from: 0, to: 0.02 }
+    const drawn = drawnOf(draw, ids)
+    const [first = '', second = '', third = '', missing = '', late = ''] = drawn
+    const lines = [
+      { ids },
+      tried(late, 'Survived'),
+      tried(second, 'Timeout'),
+      tried(first, 'Killed'),
+      tried(third, 'NoCoverage'),
+    ]
+    const sample = sampleOf(draw, lines, folder)
+    expect(sample).toMatchObject({ among: 800, noticed: 2 })
+    expect(sample.timedOut).toEqual([`a.ts:${second}: BooleanLiteral, \`a \\| b\``])
+    expect(sample.unnoticed).toEqual([{ change: `a.ts:${third}: BooleanLiteral, \`a \\| b\`` }])
+    expect(sample.draw).toBe(`a:0-${placeOf(seed, missing)}`)
+  })
+
+  test('the page has the rate of all runs on the last commit, its interval, and what came of each', () => {
+    const run = { date: '2026-01-01', machine: 'one', among: 9_000, timedOut: [] }
+    const samples = [
+      { ...run, commit: 'a', draw: 'a:0-0.1', noticed: 1, unnoticed: [] },
+      {
+        ...run,
+        commit: 'b',
+        draw: 'a:0-0.1',
+        noticed: 90,
+        unnoticed: [{ change: 'a.ts:1: X', judged: 'the same' }],
+      },
+      {
+        ...run,
+        commit: 'b',
+        draw: 'a:0.1-0.2',
+        noticed: 5,
+        unnoticed: [4, 5, 6, 7].map((it) => ({ change: `a.ts:${it}: Y` })),
+      },
+    ]
+    const page = samplePageOf(samples)
+    expect(page).toContain('| noticed  | 95: 95.0 %, of which 0 by')
+    expect(page).toContain('from 88.8 % to 97.8 %: around the bar')
+    expect(page).toContain('| a.ts:1: X | the same |\n| a.ts:4: Y | not looked into yet |')
+    expect(intervalOf(1_000, 1_000).map((it) => it.toFixed(1))).toEqual(['99.6', '100.0'])
+  })
 })

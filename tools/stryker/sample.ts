@@ -1,0 +1,97 @@
+import { type Draw, type DrawLine, drawnOf, placeOf, type Tried } from './draw.ts'
+import { changeAt, isNoticed, isUnnoticed } from './scores.ts'
+
+/** What became of the changes that were drawn in one run. */
+export interface Sample {
+  /** The seed and the part of the changes that were drawn with it. */
+  readonly draw: string
+  readonly commit: string
+  readonly date: string
+  readonly machine: string
+  /** So many changes could have been drawn. */
+  readonly among: number
+  readonly noticed: number
+  /** Of the noticed ones, those whose tests did not end in time. */
+  readonly timedOut: readonly string[]
+  readonly unnoticed: readonly { readonly change: string; readonly judged?: string }[]
+}
+
+/**
+ * What the lines of a run say. A run that was ended early has drawn the changes before the first one that it did not try. `folder`: the sources,
+ * from the workspace.
+ */
+export function sampleOf(draw: Draw, lines: readonly DrawLine[], folder: string): Drawn {
+  const ids = lines.flatMap((it) => ('ids' in it ? it.ids : []))
+  const tried = new Map(lines.flatMap((it) => ('tried' in it ? [[it.tried.id, it.tried] as const] : [])))
+  const drawn = drawnOf(draw, ids)
+  const missing = drawn.find((id) => !tried.has(id))
+  const to = missing === undefined ? draw.to : placeOf(draw.seed, missing)
+  const found = drawnOf({ ...draw, to }, ids).flatMap((id) => tried.get(id) ?? [])
+  const changeOf = (it: Tried) =>
+    `${it.fileName.replaceAll('\\', '/').split(`${folder}/`).at(-1)}:${changeAt(it)}`
+  return {
+    draw: `${draw.seed}:${draw.from}-${to}`,
+    among: ids.length,
+    noticed: found.filter(isNoticed).length,
+    timedOut: found.filter(({ status }) => status === 'Timeout').map(changeOf),
+    unnoticed: found.filter(isUnnoticed).map((it) => ({ change: changeOf(it) })),
+  }
+}
+
+type Drawn = Pick<Sample, 'draw' | 'among' | 'noticed' | 'timedOut' | 'unnoticed'>
+
+/** Between which rates the rate of all lies in 95 of 100 draws, in percent: Wilson's interval. */
+export function intervalOf(noticed: number, drawn: number): readonly [least: number, most: number] {
+  const z = 1.96
+  const rate = noticed / drawn
+  const middle = rate + z ** 2 / (2 * drawn)
+  const half = z * Math.sqrt((rate * (1 - rate)) / drawn + z ** 2 / (4 * drawn ** 2))
+  const [least, most] = [middle - half, middle + half].map((it) => (100 * it) / (1 + z ** 2 / drawn))
+  return [least ?? 0, most ?? 100]
+}
+
+/** Runs of one seed on one commit add up: the last one's, and those that belong to it. */
+export function lastDraw(samples: readonly Sample[]): readonly Sample[] {
+  const last = samples.at(-1)
+  const seedOf = ({ draw }: Sample) => draw.split(':')[0]
+  return last === undefined
+    ? []
+    : samples.filter((it) => it.commit === last.commit && seedOf(it) === seedOf(last))
+}
+
+/** So many percent of the changes of the core are to be noticed. */
+export const bar = 96
+
+/** The results as a page. */
+export function samplePageOf(samples: readonly Sample[]): string {
+  const runs = lastDraw(samples)
+  const [last] = runs
+  if (last === undefined) return '# Evidence: changes of the core drawn at random\n'
+  const noticed = runs.reduce((sum, it) => sum + it.noticed, 0)
+  const unnoticed = runs.flatMap((it) => it.unnoticed)
+  const drawn = noticed + unnoticed.length
+  const [least, most] = intervalOf(noticed, drawn)
+  const where = least >= bar ? 'above' : most < bar ? 'below' : 'around'
+  return [
+    '# Evidence: changes of the core drawn at random',
+    '',
+    'A whole run over the core takes a night and more. So `pnpm stryker --draw` draws changes by chance, over all of its files, each change with the same chance. The tests that',
+    `reach a change judge it. The bar is ${bar} %.`,
+    '',
+    '|          |     |',
+    '| -------- | --- |',
+    `| changes that could be drawn | ${last.among} |`,
+    `| drawn    | ${drawn}, by \`${runs.map(({ draw }) => draw).join('`, `')}\` |`,
+    `| noticed  | ${noticed}: ${((100 * noticed) / drawn).toFixed(1)} %, of which ${runs.flatMap((it) => it.timedOut).length} by tests that did not end in time |`,
+    `| the rate of all changes lies, in 95 of 100 draws | from ${least.toFixed(1)} % to ${most.toFixed(1)} %: ${where} the bar |`,
+    `| commit   | ${last.commit.slice(0, 12)}, ${last.date} |`,
+    `| machine  | ${[...new Set(runs.map(({ machine }) => machine))].join('; ')} |`,
+    '',
+    '## Not noticed',
+    '',
+    '| change | what came of it |',
+    '| ------ | --------------- |',
+    ...unnoticed.map(({ change, judged }) => `| ${change} | ${judged ?? 'not looked into yet'} |`),
+    '',
+  ].join('\n')
+}
