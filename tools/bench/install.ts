@@ -23,17 +23,15 @@ export function installOthers(): void {
   execFileSync('npx', [...pnpm, 'install', '--frozen-lockfile'], { cwd: here, stdio: 'inherit' })
 }
 
-/** Builds the packages and unpacks what would be published, so that it is measured as users get it. */
-export function installPacked(): void {
+/** Builds the packages and unpacks what would be published, so that it is measured as users get it. `tree`: where their sources are. */
+export function installPacked(tree = workspace, packed = packedFolder): void {
   console.log('building and packing the packages')
-  execFileSync('npx', [...pnpm, 'build'], { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] })
-  rmSync(packedFolder, { recursive: true, force: true })
-  mkdirSync(join(packedFolder, 'node_modules'), { recursive: true })
-  const folders = globSync('packages/*/package.json', { cwd: workspace }).map((it) =>
-    join(workspace, dirname(it)),
-  )
+  execFileSync('npx', [...pnpm, 'build'], { cwd: tree, stdio: ['ignore', 'ignore', 'inherit'] })
+  rmSync(packed, { recursive: true, force: true })
+  mkdirSync(join(packed, 'node_modules'), { recursive: true })
+  const folders = globSync('packages/*/package.json', { cwd: tree }).map((it) => join(tree, dirname(it)))
   const needed = neededBy('@ku0/agent-runtime', new Map(folders.map((folder) => [read(folder).name, folder])))
-  for (const folder of needed) unpack(folder)
+  for (const folder of needed) unpack(folder, packed)
 }
 
 /** The folders of a package and of those of the workspace that it runs with. */
@@ -44,21 +42,21 @@ function neededBy(name: string, folders: ReadonlyMap<string, string>): readonly 
   return [...new Set([folder, ...below])]
 }
 
-function unpack(folder: string): void {
+function unpack(folder: string, packed: string): void {
   const { name, dependencies = {}, peerDependencies = {} } = read(folder)
-  const tarball = join(packedFolder, `${name.replaceAll(/\W+/g, '-')}.tgz`)
+  const tarball = join(packed, `${name.replaceAll(/\W+/g, '-')}.tgz`)
   execFileSync('npx', [...pnpm, 'pack', '--out', tarball], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  const target = join(packedFolder, 'node_modules', name)
+  const target = join(packed, 'node_modules', name)
   mkdirSync(target, { recursive: true })
   execFileSync('tar', ['-xzf', tarball, '-C', target, '--strip-components=1'])
   // Others' packages are those of the workspace, in the same versions. The driver of PostgreSQL is a peer.
   const others = Object.keys({ ...dependencies, ...peerDependencies }).filter((it) => !it.startsWith('@ku0/'))
   for (const dependency of others) {
     if (!existsSync(join(folder, 'node_modules', dependency))) continue
-    const link = join(packedFolder, 'node_modules', dependency)
+    const link = join(packed, 'node_modules', dependency)
     mkdirSync(dirname(link), { recursive: true })
     if (!existsSync(link)) symlinkSync(realpathSync(join(folder, 'node_modules', dependency)), link)
   }

@@ -44,7 +44,7 @@ if (import.meta.main) {
   process.exit(0)
 }
 
-function counted(count: number) {
+export function counted(count: number) {
   let finish: () => void = () => undefined
   let ended = 0
   const reached = new Promise<void>((done) => {
@@ -60,7 +60,7 @@ function counted(count: number) {
 }
 
 /** Fifty at a time, as a server does it. */
-async function submitAll(connection: Connection, from: number, to: number): Promise<void> {
+export async function submitAll(connection: Connection, from: number, to: number): Promise<void> {
   let next = from
   const one = async () => {
     while (next < to) {
@@ -71,7 +71,7 @@ async function submitAll(connection: Connection, from: number, to: number): Prom
   await Promise.all(Array.from({ length: 50 }, one))
 }
 
-async function measured(work: () => Promise<void>): Promise<number> {
+export async function measured(work: () => Promise<void>): Promise<number> {
   const before = cpuSeconds()
   await work()
   return cpuSeconds() - before
