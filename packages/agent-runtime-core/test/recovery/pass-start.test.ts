@@ -34,6 +34,37 @@ describe('recovery: how a pass begins', () => {
     expect(pastFailure([died, retried])).not.toHaveProperty('crash')
   })
 
+  test('14.3 a process that fell silent is a crash as one that died is, and an error comes in the form of the codec', () => {
+    const silent = requeued(7, { attempt: 3, reason: 'expired' })
+    expect(pastFailure([retried, silent])).toEqual({
+      failure: { seq: 4, at: 0, attempt: 1, reason: 'retry', error: '{"message":"no"}', recovery: asked },
+      crash: { seq: 7, at: 0, attempt: 2, reason: 'expired' },
+    })
+  })
+
+  test('14.3 a rejection that is one too many is a failure of the attempt that runs, and hides the crash before it', () => {
+    const resumed = (seq: number, data: Record<string, unknown>) => ({
+      seq,
+      at: 5,
+      type: 'task.resumed',
+      data: JSON.stringify(data),
+    })
+    const rejected = resumed(9, { escalates: true, key: 'plan', outcome: 'rejected' })
+    expect(pastFailure([died, rejected])).toEqual({
+      failure: {
+        seq: 9,
+        at: 5,
+        attempt: 3,
+        reason: 'rejected',
+        error: `{"code":"not_approved","message":"'plan' was rejected more often than its maxRetries allows","name":"RuntimeError"}`,
+        recovery: { category: 'human_rejection', kind: 'not_approved', strategy: 'human_escalation' },
+      },
+    })
+    // The words in what a person wrote are none.
+    const words = resumed(9, { key: 'plan', outcome: 'rejected', value: { escalates: true } })
+    expect(pastFailure([words])).toEqual({})
+  })
+
   test('14.3 the model stays the one that was fallen back to last', () => {
     const to = (seq: number, model: string) =>
       requeued(seq, {

@@ -58,6 +58,48 @@ describe('samples of a minute', () => {
     expect(samplesOf([], [], minute(1)).map(shortOf)).toEqual(['/normal q0 r0 0/0/0'])
   })
 
+  test('a run that begins at the border runs, one that went back to the queue ended neither way, and one long past says nothing of its type', () => {
+    const border = samplesOf([run(60, null)], undefined, minute(1))
+    expect(border.map(shortOf)).toEqual(['/normal q? r1 1/0/0', 'x/normal q? r1 1/0/0'])
+    const back = [
+      run(1, 2, { leaseState: 'failed', taskState: 'queued' }),
+      // Its last run ended it; this one was put back before.
+      run(3, 4, { leaseState: 'failed', taskState: 'completed' }),
+      run(5, 6, { leaseState: 'completed', taskState: 'failed' }),
+    ]
+    expect(samplesOf(back, undefined, minute(1)).map(shortOf)).toEqual([
+      '/normal q? r0 3/0/0',
+      'x/normal q? r0 3/0/0',
+    ])
+    expect(samplesOf([run(-500, -400)], undefined, minute(1)).map(shortOf)).toEqual(['/normal q? r0 0/0/0'])
+  })
+
+  test('all types together have what is queued of each, and a wait that is not known is counted in no class', () => {
+    const depths = [
+      { type: 'x', lane: 'normal', queued: 4 },
+      { type: 'y', lane: 'normal', queued: 3 },
+    ] as const
+    const runs = [run(1, null, { waitMs: undefined }), run(2, null)]
+    const samples = samplesOf(runs, depths, minute(1))
+    expect(samples.map(shortOf)).toEqual([
+      '/normal q7 r2 2/0/0',
+      'x/normal q4 r2 2/0/0',
+      'y/normal q3 r0 0/0/0',
+    ])
+    expect(samples[0]?.waits.reduce((sum, count) => sum + count, 0)).toBe(1)
+    expect(Object.keys(samples[0]?.waits ?? [])).not.toContain('NaN')
+  })
+
+  test('types that are as busy come by name, and the lanes of one type in their order', () => {
+    const runs = [
+      run(1, null, { type: 'b', lane: 'batch' }),
+      run(1, null, { type: 'b', lane: 'interactive' }),
+      run(1, null, { type: 'a', lane: 'batch' }),
+    ]
+    const types = samplesOf(runs, undefined, minute(1)).filter(({ type }) => type !== '')
+    expect(types.map(({ type, lane }) => `${type}/${lane}`)).toEqual(['a/batch', 'b/interactive', 'b/batch'])
+  })
+
   test('are those of the busiest types at the most, and all of them count together', () => {
     const runs = Array.from({ length: 80 }, (_, at) => run(1 + (at % 50), null, { type: `t${at % 60}` }))
     const samples = samplesOf(runs, undefined, minute(1))
@@ -76,6 +118,8 @@ describe('samples of a minute', () => {
     }
     expect(waitBelow([], 0.5)).toBeUndefined()
     expect([waitBelow([9, 0, 1], 0.5), waitBelow([9, 0, 1], 0.95)]).toEqual([waitBound(0), waitBound(2)])
+    // More than the part lies below the bound.
+    expect([waitBelow([1, 1], 0.5), waitBelow([1, 1], 1)]).toEqual([waitBound(1), waitBound(1)])
   })
 
   test('an hour adds up what was counted, and has the most of what stood', () => {
@@ -89,6 +133,17 @@ describe('samples of a minute', () => {
     const hour = rolledUp(minutes, { at: base + HOUR_MS, stepMs: HOUR_MS })
     expect(hour.map(shortOf)).toEqual(['/normal q2 r1 2/0/0', 'x/normal q2 r1 2/0/0'])
     expect(hour[0]?.waits.reduce((sum, count) => sum + count, 0)).toBe(2)
+  })
+
+  test('an hour has its last minute and not the one before its first, and knows no depth where nobody looked', () => {
+    const minutes = [0, 60].flatMap((number) =>
+      samplesOf([run(number * 60 - 5, null)], undefined, minute(number)),
+    )
+    const hour = rolledUp(minutes, { at: base + HOUR_MS, stepMs: HOUR_MS })
+    expect(hour.map(shortOf)).toEqual(['/normal q? r1 1/0/0', 'x/normal q? r1 1/0/0'])
+    const looked = samplesOf([], [{ type: 'x', lane: 'normal', queued: 5 }], minute(1))
+    const some = rolledUp([...looked, ...minutes], { at: base + HOUR_MS, stepMs: HOUR_MS })
+    expect(some[0]?.queued).toBe(5)
   })
 })
 
@@ -109,6 +164,30 @@ describe('a series of runs and samples', () => {
     const without = mergedSeries({ runs, isPruned: false, samples: [] }, window, now)
     expect(without.points.map(({ started }) => started)).toEqual(series.points.map(({ started }) => started))
     expect(without.points[0]).not.toHaveProperty('queued')
+  })
+
+  test('does not say what was queued long after somebody looked', () => {
+    const looked = samples.filter(({ at }) => at <= base + 3 * MINUTE_MS)
+    const { points } = mergedSeries({ runs, isPruned: false, samples: looked }, window, now)
+    const known = points.filter(({ queued }) => queued !== undefined).map(({ at }) => (at - now) / MINUTE_MS)
+    expect(known).toEqual([-9, -8, -7])
+    // Samples of an hour stand for their hour.
+    const hourly = samplesOf(runs, [{ type: 'x', lane: 'batch', queued: 4 }], { at: base, stepMs: HOUR_MS })
+    const later = mergedSeries({ runs, isPruned: false, samples: hourly }, window, now)
+    expect(later.points.every(({ queued }) => queued?.batch === 4)).toBe(true)
+  })
+
+  test('has at most a thousand steps, an hour where nothing is asked for, and the running of its last minute', () => {
+    const past = { runs: [], isPruned: true, samples }
+    expect(mergedSeries(past, {}, now).points.length).toBeGreaterThan(9)
+    const long = mergedSeries(past, { windowMs: 3_000 * MINUTE_MS, stepMs: MINUTE_MS }, now)
+    expect(long.stepMs).toBe(3 * MINUTE_MS)
+    const busy = [1, 2].flatMap((number) =>
+      samplesOf([run(number * 60 - 5, null)], undefined, minute(number)),
+    )
+    const two = { windowMs: 2 * MINUTE_MS, stepMs: 2 * MINUTE_MS }
+    const { points } = mergedSeries({ ...past, samples: busy }, two, base + 2 * MINUTE_MS)
+    expect(points.at(-1)).toMatchObject({ started: 2, running: 1 })
   })
 
   test('is that of the samples before the oldest run that was looked at, and where runs were deleted', () => {
