@@ -87,7 +87,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
     streams,
     recent: new RecentEvents(runtime, environment, limits.maxRecentEvents),
     bulk: new BulkActions(limits, streams.closing),
-    verifications: new Verifications(streams.closing, onError),
+    verifications: new Verifications(streams.closing, environment.timers, onError),
     storeCare: storeCareOf(runtime, options.storeUrl),
     turns: new Turns(later),
     reports: options.reports ?? noReports,

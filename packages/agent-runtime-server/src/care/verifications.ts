@@ -1,4 +1,4 @@
-import { RuntimeError } from '@ku0/agent-runtime-core'
+import { RuntimeError, type Timers } from '@ku0/agent-runtime-core'
 import type { Verification, VerifyOptions, VerifyProgress } from '@ku0/agent-runtime-persistence'
 import { problemOf, refusal } from '../problem/problem.ts'
 
@@ -26,18 +26,25 @@ export type Verify = (options: VerifyOptions) => Promise<Verification>
  */
 export class Verifications {
   readonly #closing: AbortSignal
+  readonly #timers: Timers
   readonly #report: (error: unknown) => void
   readonly #entries = new Map<string, Entry>()
   /** The one that reads the store, also after it was stopped: until its thread is gone. */
   #working: { readonly entry: Entry; readonly ended: Promise<void> } | undefined
 
-  constructor(closing: AbortSignal, report: (error: unknown) => void) {
+  constructor(closing: AbortSignal, timers: Timers, report: (error: unknown) => void) {
     this.#closing = closing
+    this.#timers = timers
     this.#report = report
   }
 
-  /** Throws a 429 while another one runs, or has not ended yet after it was stopped. */
-  start(id: string, options: Pick<VerifyOptions, 'maxFaults' | 'since'>, verify: Verify): VerificationRun {
+  /** Waits for one that was stopped to end. Throws a 429 while another one runs, or where the stopped one takes long to end. */
+  async start(
+    id: string,
+    options: Pick<VerifyOptions, 'maxFaults' | 'since'>,
+    verify: Verify,
+  ): Promise<VerificationRun> {
+    await this.#endOfStopped()
     if (this.#working !== undefined) {
       const { run } = this.#working.entry
       const does = run.state === 'running' ? 'runs' : 'is about to end'
@@ -80,6 +87,15 @@ export class Verifications {
     await this.#working?.ended
   }
 
+  /** Resolves when the one that works has ended, or after a while; at once where it was not stopped. */
+  async #endOfStopped(): Promise<void> {
+    if (this.#working === undefined || this.#working.entry.run.state === 'running') return
+    const late = Promise.withResolvers<void>()
+    const timer = this.#timers.after(LONGEST_END_MS, late.resolve)
+    await Promise.race([this.#working.ended, late.promise])
+    timer.cancel()
+  }
+
   async #run(entry: Entry, verify: Verify, options: VerifyOptions): Promise<void> {
     const onProgress = (progress: VerifyProgress) => {
       entry.run = { ...entry.run, ...progress }
@@ -107,3 +123,5 @@ export class Verifications {
 }
 
 const MOST_KEPT = 8
+/** How long a new one waits for one that was stopped. Its thread ends after the slice that it reads, and slices of a large store take seconds. */
+const LONGEST_END_MS = 10_000

@@ -78,7 +78,7 @@ export const startVerification = endpoint({
   repeat: 'anew',
   summary: 'Begin to check that the store holds what was written',
   description:
-    'The store is used meanwhile, and nothing is written to it. It reads all of the store, or, with the seal of an earlier verification, what came after that. One runs at a time; another one is a 429, also while one that was stopped has not ended yet.',
+    'The store is used meanwhile, and nothing is written to it. It reads all of the store, or, with the seal of an earlier verification, what came after that. One runs at a time; another one is a 429. One that was stopped is waited for, and is a 429 only where it takes long to end.',
   body: z.strictObject({
     maxFaults: z
       .int()
@@ -96,7 +96,7 @@ export const startVerification = endpoint({
       ...(maxFaults === undefined ? {} : { maxFaults }),
       ...(since === undefined ? {} : { since }),
     }
-    const run = verifications.start(environment.ids.uuid(), options, storeCare.verify())
+    const run = await verifications.start(environment.ids.uuid(), options, storeCare.verify())
     return answer(serving, shown(serving, run), 202, { location: `/api/v1/verifications/${run.id}` })
   },
 })
