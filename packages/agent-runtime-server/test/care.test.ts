@@ -26,12 +26,9 @@ async function over(ask: Call, body: unknown = {}) {
   const { status, json, headers } = await ask('POST', '/api/v1/verifications', body)
   expect([status, json.state]).toEqual([202, 'running'])
   const at = headers.get('location') ?? ''
-  let seen = await ask('GET', at)
-  while (seen.json.state === 'running') {
-    await setImmediate()
-    seen = await ask('GET', at)
-  }
-  return seen.json
+  const seen = async () => (await ask('GET', at)).json
+  await expect.poll(async () => (await seen()).state).not.toBe('running')
+  return seen()
 }
 
 test('a server verifies its store while it answers, and what is new since a seal', async () => {
