@@ -1420,6 +1420,24 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'C6 a worker on a line that was taken for gone stays registered',
+    file: `${persistence}engine/flush.ts`,
+    edits: [['  if (work.renew) removeGone(ws, cache.running.values())\n', '']],
+    killedBy: ['packages/agent-runtime-server/test/remote/gone.proof.test.ts', 'in a file'],
+  },
+  {
+    name: 'C6 a worker on a line that holds a lease is taken for gone',
+    file: `${core}worker/registry.ts`,
+    edits: [['if (!holding.has(row.id)) ', '']],
+    killedBy: coreTest('worker/registry', 'C6'),
+  },
+  {
+    name: 'C6 a worker on a line of this process that others took for gone stays so',
+    file: `${persistence}engine/own-workers.ts`,
+    edits: [[' || present.has(row.workerId)', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/taken-for-dead.proof.test.ts', 'C6'],
+  },
+  {
     name: 'a process that others cannot see registers its workers again',
     file: `${persistence}engine/transaction.ts`,
     edits: [['db.isSeen ? it.own', 'db.process > 0 ? it.own']],

@@ -70,6 +70,7 @@ export { checkpointText } from './step/record.ts'
 export { shareOf } from './swarm/agents.ts'
 export { settleSupervisors } from './supervision/settle-supervisors.ts'
 export { renew, sweep, takeOver } from './lease/upkeep.ts'
+export { removeGone } from './worker/registry.ts'
 export { isSilent, isTakenForGone } from './worker/worker.ts'
 export { promote } from './queue/promote.ts'
 export type {

@@ -5,6 +5,7 @@ import { release } from '../task/settle.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 import { isOwn } from './is-own.ts'
 import type { WorkerRow } from './row.ts'
+import { isTakenForGone } from './worker.ts'
 
 /** Workers of this process enter the registry, or state a new capacity. Source: Track AA, AA1; `docs/semantics.md 3.2`. */
 export function registerWorkers(ws: WorkingSet, it: Write<'registerWorkers'>): boolean {
@@ -71,6 +72,22 @@ export function removeWorkers(
     ws.workers.put(row.id, { ...row, registered: false })
   }
   return true
+}
+
+/**
+ * Workers on lines leave the registry that were silent for so long that they are taken for gone: nobody sees their death. One that holds a live lease stays until
+ * that has ended. Source: `docs/semantics.md` C6.
+ */
+export function removeGone(ws: WorkingSet, running: Iterable<LeaseRow>): void {
+  const { now, config, base } = ws
+  const gone = [...ws.workers.all()].filter(
+    ({ process, registered, lastSeenAt }) =>
+      process === base.remote && registered && isTakenForGone(lastSeenAt, now.leaseAt, config.leaseTtlMs),
+  )
+  if (gone.length === 0) return
+  const holding = new Set<number>()
+  for (const { id, worker } of running) if (ws.lease(id)?.state === 'running') holding.add(worker)
+  for (const row of gone) if (!holding.has(row.id)) ws.workers.put(row.id, { ...row, registered: false })
 }
 
 /** The lanes that a worker names, in their order, unless it names all. */

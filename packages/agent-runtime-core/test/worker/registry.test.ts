@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LeaseRow, TaskRow, WorkerRow } from '../../src/transition.ts'
 import type { WorkingSet } from '../../src/transition/working-set.ts'
-import { drainWorkers, registerWorkers, removeWorkers } from '../../src/worker/registry.ts'
+import { drainWorkers, registerWorkers, removeGone, removeWorkers } from '../../src/worker/registry.ts'
 import { config, lease, now, own, task, worker, workingSet } from '../transition/rows.ts'
 
 const running = (id: number): TaskRow => ({ ...task, id, lease: id })
@@ -84,5 +84,28 @@ describe('the registry of workers (docs/semantics.md 3.2)', () => {
     expect(ws.task(7)).toMatchObject({ state: 'queued', attempt: 1, crashes: 0 })
     expect(ws.worker(4)).toStrictEqual({ ...worker, registered: false })
     expect(ws.staleWrites).toBe(0)
+  })
+
+  test('C6 a worker on a line that was silent for three times the TTL leaves, unless it holds a live lease', () => {
+    const remote = own + 1
+    const seenBefore = (ttls: number) => now.leaseAt - ttls * config.leaseTtlMs
+    const far = { ...worker, process: remote }
+    const ws = workingSet({
+      tasks: [task],
+      leases: [{ ...lease, worker: 3 }],
+      workers: [
+        { ...worker, id: 1, lastSeenAt: seenBefore(9) },
+        { ...far, id: 2, lastSeenAt: seenBefore(3) + 1 },
+        { ...far, id: 3, lastSeenAt: seenBefore(3) },
+        { ...far, id: 5, lastSeenAt: seenBefore(3) },
+        { ...far, id: 6, lastSeenAt: seenBefore(9), registered: false },
+      ],
+    })
+    removeGone(ws, [])
+    expect(rows(ws)).toEqual([])
+    const { base } = ws
+    const served = Object.assign(ws, { base: { ...base, remote } })
+    removeGone(served, [{ ...lease, worker: 3 }])
+    expect(rows(served).map(({ id, registered }) => [id, registered])).toEqual([[5, false]])
   })
 })

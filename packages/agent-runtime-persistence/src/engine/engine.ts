@@ -73,7 +73,7 @@ export class Engine {
     this.cache = new Cache(db.process, db.remote, db.readAhead * 2)
     this.ahead = new ReadAhead(db.readAhead)
     this.lines = new LineAnswers(db)
-    this.own = new OwnWorkers(db.process)
+    this.own = new OwnWorkers(db)
     const inForce = new InForce(setting, db)
     this.inForce = inForce
     this.around = {
@@ -168,6 +168,7 @@ export class Engine {
   /** The line of these workers is silent: until their demand is stated again they are given nothing, and their leases are not renewed. */
   private setAbsent(workerIds: readonly string[]): void {
     for (const workerId of workerIds) this.demand.delete(workerId)
+    this.own.forget(workerIds)
   }
 
   /** Tells which live leases workers have, after the next commit. */

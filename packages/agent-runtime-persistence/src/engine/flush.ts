@@ -10,6 +10,7 @@ import {
   NeedsRound,
   promote,
   promoteBudgets,
+  removeGone,
   renew,
   settleSupervisors,
   sweep,
@@ -163,6 +164,7 @@ function* decide(
   if (work.returning.length > 0) renew(ws, [], work.returning)
   if (work.renew) renew(ws, kept(cache, work), presentWorkers(cache, work))
   const outcomes = foldByRank(ws, work.operations, cache)
+  if (work.renew) removeGone(ws, cache.running.values())
   const grants = yield* claim(db, cache, ws, work)
   const hasBudgets = grants.some(({ task }) => task.budget !== null)
   const yields = hasBudgets ? yield* beginGranted(db, cache, ws, grants, needs) : noTasks

@@ -53,7 +53,7 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
     if (work.gone.length > 0) yield* outlive(it, work.gone)
     const now = db.now()
     // One that others cannot see would be taken for dead again, with the tasks that it was given meanwhile.
-    const returning = db.isSeen ? it.own.returning(it.cache.workers) : []
+    const returning = db.isSeen ? it.own.returning(it.cache.workers, work.demand) : []
     const showing = work.showing || returning.length > 0
     if (showing || work.gone.length > 0) yield* got(db.show(showing, work.gone, now.at))
     const flushed = yield* flush(db, it.cache, it.around, now, { ...work, returning, looks: false }, it.lines)
@@ -86,7 +86,7 @@ function* look(it: TransactionParts, work: TransactionWork): Steps<TransactionEn
   try {
     const foreign = yield* catchUp(it)
     const now = db.now()
-    const isMissing = own.returning(cache.workers).length > 0
+    const isMissing = own.returning(cache.workers, work.demand).length > 0
     const { wrote } = yield* flush(db, cache, around, now, { ...work, returning: [] }, lines)
     yield* got(db.rollback())
     const ws = openWorkingSet(cache, now, around)

@@ -1,15 +1,16 @@
 import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore, verifyStore } from '../../src/index.ts'
+import { linesOf } from '../../src/line/store-lines.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
 
 const config = { presenceIntervalMs: 500, presenceTtlMs: 3_000 }
 
 /** A process with a worker that runs what it is given, and a hand on the database. */
-async function newStage() {
+async function newStage({ lines = false } = {}) {
   const server = await sharedServer()
   const url = server.newStore()
-  const store = await openStore(url, { thread: false, config })
+  const store = await openStore(url, { thread: false, config, lines, checked: !lines })
   const client = await server.connect(url)
   onTestFinished(() => client.end())
   const given: string[] = []
@@ -21,7 +22,8 @@ async function newStage() {
       }
     },
   })
-  await store.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 5, types: ['*'] }] })
+  const workers = [{ workerId: 'w', capacity: 5, types: ['*'] }]
+  await (linesOf(store)?.register(workers) ?? store.write({ kind: 'registerWorkers', workers }))
   store.demand('w', 5)
   return {
     url,
@@ -72,6 +74,23 @@ test('a process that was taken for dead registers itself and its workers again, 
   expect(await registered()).toEqual({ ...all, workers: 0 })
   await store.close()
   expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 2 })
+})
+
+test('C6 a worker on its line that another process has taken for gone is registered again, and is given tasks', async () => {
+  const { url, store, given, takeForDead, registered } = await newStage({ lines: true })
+  const before = await submit(store)
+  await expect.poll(() => given).toEqual([before])
+  await takeForDead()
+  const after = await submit(store)
+  await expect.poll(() => given).toEqual([before, after])
+  expect(await registered()).toMatchObject({ workers: 1 })
+  // Its line breaks: whoever takes it for gone then is right.
+  linesOf(store)?.absent(['w'])
+  await takeForDead()
+  await submit(store)
+  expect(await registered()).toMatchObject({ workers: 0 })
+  await store.close()
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 3 })
 })
 
 test('it does so once others can see again that it lives', async () => {

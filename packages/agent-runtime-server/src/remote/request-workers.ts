@@ -68,6 +68,8 @@ export class RequestWorkers {
     const row = rows.find((it) => it.workerId === workerId)
     if (row === undefined) throw noWorker(workerId)
     const { capacity, types } = row
+    // Silent for long, it may be taken for gone at any moment.
+    await this.#host.lines.register([{ workerId, capacity, types }])
     const leases = await this.#host.lines.held([workerId])
     const worker = this.#enter({ workerId, caller, capacity, types, line: lineOf(workerId) }, true)
     for (const { leaseId, taskId, yields } of leases) worker.holds(leaseId, taskId, yields)
