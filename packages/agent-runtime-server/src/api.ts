@@ -45,15 +45,19 @@ export function route(
   const place = routing.find(pathOf(request))
   if (place === undefined) {
     if (caller === undefined) throw unauthenticated('this path needs a token')
-    const hint = pathOf(request).startsWith(`${API_ROOT}${API_ROOT}/`)
-      ? `${API_ROOT} stands in it twice, so leave it out of the server's URL`
-      : `GET ${API_ROOT}/openapi.json lists all`
-    throw refusal('no_such_route', `the API has no such path; ${hint}`)
+    throw refusal('no_such_route', `the API has no such path; ${adviceOn(pathOf(request), routing)}`)
   }
   const handler = place.methods.get(request.method === 'HEAD' ? 'GET' : request.method)
   if (handler !== undefined) return handler(request, caller, place.params)
   const allow = [...place.methods.keys()].join(', ')
   throw refusal('method_not_allowed', `this path takes ${allow}`, { allow })
+}
+
+function adviceOn(path: string, routing: Routing<Handler>): string {
+  if (path.startsWith(`${API_ROOT}${API_ROOT}/`))
+    return `${API_ROOT} stands in it twice, so leave it out of the server's URL`
+  const all = `GET ${API_ROOT}/openapi.json lists all`
+  return path.startsWith(`${API_ROOT}/`) ? `${routing.near(path)}${all}` : `put ${API_ROOT} before it; ${all}`
 }
 
 async function callEndpoint(

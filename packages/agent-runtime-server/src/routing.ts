@@ -1,4 +1,8 @@
+import { instead } from '@ku0/agent-runtime-core'
 import { fieldsRefused } from './problem/problem.ts'
+
+/** So many names are listed where none is near; the root of the API has more. */
+const MAX_LISTED = 12
 
 /** A path: a handler for each method. */
 export interface Place<Handler> {
@@ -48,6 +52,24 @@ export class Routing<Handler> {
       node = node.param.node
     }
     return node.methods.size === 0 ? undefined : { methods: node.methods, params }
+  }
+
+  /** For a path at which nothing stands: what there is in place of its first part that does not exist. Empty if nothing is like it. */
+  near(path: string): string {
+    let node = this.#root
+    for (const part of path.split('/')) {
+      const next = node.literal.get(part) ?? node.param?.node
+      if (next !== undefined) {
+        node = next
+        continue
+      }
+      const known = [...node.literal.keys()]
+      const hint = instead(part, known)
+      return hint === '' || (known.length > MAX_LISTED && hint.startsWith(';'))
+        ? ''
+        : `in place of ${part.slice(0, 100)}${hint.replace(/^;/, '')}${hint.endsWith('?') ? '' : ';'} `
+    }
+    return ''
   }
 }
 

@@ -197,6 +197,8 @@ test('an unknown field is refused with its name and the nearest that there is', 
     400,
     [{ field: 'body.options.lan', allowed: 'no such field, did you mean lane?' }],
   ])
+  const above = await call('POST', '/api/v1/tasks', { task: 'add', input: 1, taskId: 'mine', lan: 'batch' })
+  expect(above.json.detail).toContain('body.taskId: no such field, did you mean options.taskId?')
   const many = await call('POST', '/api/v1/tasks:batch', { tasks: [{ task: 'add', inptu: 1 }] })
   expect(many.json.fields).toContainEqual({
     field: 'body.tasks.0.inptu',
@@ -206,6 +208,19 @@ test('an unknown field is refused with its name and the nearest that there is', 
   expect(query.json.detail).toBe('query.state: no such field, did you mean states?')
   const none = await call('GET', '/api/v1/tasks/x/explain?depth=1')
   expect(none.json.detail).toBe('query.depth: no such field; there are none')
+})
+
+test('a path that does not exist is refused with the nearest that there is, or with those that begin like it', async () => {
+  const detail = async (path: string) => (await call('POST', path, {})).json.detail
+  const all = 'GET /api/v1/openapi.json lists all'
+  for (const [path, near] of [
+    ['/api/v1/tasks/a/signals/paid', 'in place of signals, did you mean signal? '],
+    ['/api/v1/clients/acme/purchases', 'in place of purchases there are credits, ledger; '],
+    ['/api/v1/task', 'in place of task, did you mean tasks? '],
+    ['/api/v1/nothing', ''],
+    ['/tasks', 'put /api/v1 before it; '],
+  ] as const)
+    expect(await detail(path)).toBe(`the API has no such path; ${near}${all}`)
 })
 
 test('tasks are listed by states, labels, client and text, page by page, and counted', async () => {

@@ -15,8 +15,19 @@ function problemsOf(part: string, schema: z.ZodType, issue: z.core.$ZodIssue): F
   const known = namesAt(schema, issue.path)
   return issue.keys.map((name) => ({
     field: `${field}.${name.slice(0, 100)}`,
-    allowed: `no such field${instead(name, known)}`,
+    allowed: `no such field${placeBelow(schema, issue.path, known, name) ?? instead(name, known)}`,
   }))
+}
+
+/** The field of that very name one level below, as `options.taskId` for `taskId`. */
+function placeBelow(
+  schema: unknown,
+  path: readonly PropertyKey[],
+  known: readonly string[],
+  name: string,
+): string | undefined {
+  const above = known.find((field) => namesAt(schema, [...path, field]).includes(name))
+  return above === undefined ? undefined : `, did you mean ${above}.${name}?`
 }
 
 /** A kind of value in words. */
