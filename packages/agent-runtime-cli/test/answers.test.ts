@@ -110,6 +110,12 @@ describe('answers', () => {
     expect((await agent('approvals')).out).toMatch(
       /^APPROVAL +TYPE +KEY +ASKED +WHAT\n.*review +publish .*a text/,
     )
+    expect((await agent('approvals', 'approve', taskId)).err).toContain(
+      `${taskId} is no id of a request: task ${taskId} asks under ${approvalId}; see `,
+    )
+    expect((await agent('approvals', 'approve', 'nobody')).err).toContain(
+      'agent-runtime approvals lists them',
+    )
     const approved = await agent('approvals', 'approve', approvalId, '--by', 'ada', '--value', '"better"')
     expect(approved.out).toMatch(new RegExp(`^approved: task ${taskId} is `))
     expect((await agent('result', taskId, '--wait')).out).toBe('better\n')

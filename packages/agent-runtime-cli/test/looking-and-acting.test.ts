@@ -382,7 +382,12 @@ describe('commands that act', () => {
 
   test('prune deletes by its flags, after the count was shown', async () => {
     expect(await agent('prune')).toMatchObject({ code: 2, out: '' })
-    expect((await agent('prune', '--failed', '1h')).out).toBe('nothing is old enough to be deleted\n')
+    expect((await agent('prune', '--failed', '1h')).out).toMatch(
+      /^nothing is to be deleted: .* kept for 1 d\n$/,
+    )
+    expect((await agent('prune', '--failed', '0s')).err).toContain(
+      "'0s' is invalid; allowed: a duration of 1ms or more",
+    )
     const counted = await agent('prune', '--canceled', '1ms')
     expect(counted.out).toMatch(
       /^(\d+) tasks would be deleted: 0 completed, 0 failed, \1 canceled; add --yes to delete them\n$/,
@@ -394,7 +399,9 @@ describe('commands that act', () => {
     })
     expect((await agent('prune', '--canceled', '1ms', '--yes')).out).toMatch(/^\d+ tasks? deleted: /)
     // The newest task stays.
-    expect((await agent('prune', '--canceled', '1ms')).out).toBe('nothing is old enough to be deleted\n')
+    expect((await agent('prune', '--canceled', '1ms')).out).toMatch(
+      /^nothing is to be deleted: .* kept for 1 d\n$/,
+    )
   })
 
   test('a filter retries each task once, however often it is called', async () => {
@@ -536,7 +543,9 @@ describe('commands that act', () => {
       / purchase +12.5 +1012.5 +0 +.*invoice 7\n$/,
     )
     // One with a key is kept for a day.
-    expect((await agent('prune', '--ledger', '1ms')).out).toBe('nothing is old enough to be deleted\n')
+    expect((await agent('prune', '--ledger', '1ms')).out).toMatch(
+      /^nothing is to be deleted: .* kept for 1 d\n$/,
+    )
     for (const amount of ['1', '2']) await agent('credits', 'buy', 'fold', amount)
     expect((await agent('prune', '--ledger', '1ms')).out).toBe(
       '3 entries of ledgers would be folded; add --yes to fold them\n',
@@ -561,6 +570,8 @@ describe('commands that act', () => {
   })
 
   test('explain says why a task failed once', async () => {
-    expect((await agent('explain', ids.fail)).out.match(/luck/g)).toHaveLength(1)
+    const { out } = await agent('explain', ids.fail)
+    expect(out).toMatch(/^failed \(error\) in attempt 1: /)
+    expect(out.match(/luck/g)).toHaveLength(1)
   })
 })

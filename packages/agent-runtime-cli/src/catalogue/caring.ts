@@ -1,7 +1,7 @@
 import type { CommandEntry } from './entry.ts'
 import { onServer, onStoreOrServer, onTasks } from './options.ts'
 import { tokens } from './serving.ts'
-import { readAge, readDuration, readWhole } from './values.ts'
+import { readAge, readDuration, readKept, readWhole } from './values.ts'
 
 const store = {
   name: '[store]',
@@ -57,7 +57,7 @@ A server goes by the rules that are in force on its store: with --server, give n
       ...(['completed', 'failed', 'canceled'] as const).map((state) => ({
         flags: `--${state} <duration>`,
         about: `how long ${state} tasks are kept after their end`,
-        read: readDuration,
+        read: readKept,
       })),
       {
         flags: '--ledger <duration>',

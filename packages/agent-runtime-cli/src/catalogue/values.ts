@@ -13,10 +13,17 @@ export function readDuration(text: string): number {
   throw new ValueError('a duration of up to a year, such as 500ms, 30s, 5m, 2h or 1d')
 }
 
-/** An age: a duration of up to 100 years. */
+/** For how long something is kept: a duration, and not none. */
+export function readKept(text: string): number {
+  const ms = readDuration(text)
+  if (ms >= 1) return ms
+  throw new ValueError('a duration of 1ms or more, such as 2h or 7d')
+}
+
+/** An age: a duration of up to 100 years, and not none. */
 export function readAge(text: string): number {
   const [, days] = /^(\d{1,5})d$/.exec(text) ?? []
-  if (days === undefined) return readDuration(text)
+  if (days === undefined || Number(days) === 0) return readKept(text)
   if (Number(days) <= 36_500) return Number(days) * 86_400_000
   throw new ValueError('an age of up to 36500d, such as 400d')
 }

@@ -1,6 +1,7 @@
 import type { Verdict } from '@ku0/agent-runtime'
 import type { Call, Run } from '../call.ts'
 import { UsageError } from '../complain.ts'
+import type { Connection } from '../remote.ts'
 import { connect } from '../connect.ts'
 import { taskIn } from '../task-id.ts'
 import { loadTaskTypes } from '../task-types.ts'
@@ -23,7 +24,7 @@ async function answer(call: Call, verdict: 'approve' | 'reject'): Promise<number
   await using client = await connect(settings, { types })
   const [, task, request] = /^(.+):(\d+)$/s.exec(approvalId) ?? []
   if (task === undefined)
-    throw new UsageError(`${approvalId} is no id of a request: agent-runtime approvals lists them`)
+    throw new UsageError(`${approvalId} is no id of a request: ${await openOf(client, approvalId)}`)
   const said = {
     ...(by === undefined ? {} : { by }),
     ...(feedback === undefined ? {} : { feedback }),
@@ -34,4 +35,12 @@ async function answer(call: Call, verdict: 'approve' | 'reject'): Promise<number
     `${verdict === 'approve' ? 'approved' : 'rejected'}: task ${receipt.taskId} is ${receipt.state}`,
   ])
   return 0
+}
+
+/** Where to find the id: whoever gives the id of a task gets those of its open requests. */
+async function openOf(client: Connection, given: string): Promise<string> {
+  const { approvals } = await client.approvals.list({ task: await taskIn(client, given), children: true })
+  return approvals.length === 0
+    ? 'agent-runtime approvals lists them'
+    : `task ${given} asks under ${approvals.map(({ approvalId }) => approvalId).join(', ')}`
 }

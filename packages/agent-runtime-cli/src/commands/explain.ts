@@ -16,7 +16,7 @@ export const run: Run = async ({ args: [given = ''], print, settings, system }) 
   if (told === undefined) throw noTask(taskId)
   const { state, summary, stage, until, ahead, start, requeued, failure, children, stepFailures = [] } = told
   print.answer(told, () => [
-    [stateText(state), ': ', summary],
+    summary.startsWith(state) ? summary : [stateText(state), ': ', summary],
     ...pairs([
       ['agreement', agreementText(told)],
       ['stage', stage],

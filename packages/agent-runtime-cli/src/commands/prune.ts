@@ -2,7 +2,7 @@ import type { Call, Run } from '../call.ts'
 import { UsageError } from '../complain.ts'
 import { connect, connectStore } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
-import { many } from '../screen/words.ts'
+import { lasting, many } from '../screen/words.ts'
 import type { Settings } from '../settings/settings.ts'
 
 const states = ['completed', 'failed', 'canceled'] as const
@@ -33,10 +33,16 @@ export const run: Run = async ({ options, print, settings }) => {
   ]
   print.answer(pruned, () => [
     done.length === 0
-      ? 'nothing is old enough to be deleted'
+      ? nothingText(config)
       : `${done.join('; ')}${yes ? '' : `; add --yes to ${verbsOf(all, pruned.folded)} them`}`,
   ])
   return cliExitCodes.ok
+}
+
+/** The rules that keep what looks old enough. A server says nothing of its own. */
+function nothingText(config: Settings['config']): string {
+  const { keysMs = 86_400_000 } = config?.retention ?? {}
+  return `nothing is to be deleted: what is old enough may be the newest task, a child of a task that stays, or have an idempotency key, which is kept for ${lasting(keysMs)}`
 }
 
 function verbsOf(deleted: number, folded: number): string {
