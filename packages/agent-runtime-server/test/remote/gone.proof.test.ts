@@ -16,7 +16,7 @@ const rows = 'SELECT worker_id, registered FROM worker ORDER BY id'
 /** Where a store is, and what stands in its table of workers: how many rows are registered, and how many there are. */
 interface Place {
   readonly url: string
-  registered(): Promise<readonly [registered: number, rows: number]>
+  readonly registered: () => Promise<readonly [registered: number, rows: number]>
 }
 
 const counts = (found: readonly object[]) => {
