@@ -5,7 +5,7 @@
 //
 // BEFORE, AFTER: commits, branches or tags.
 // --rounds N: so many turns of each; 7 by default. A round takes some twenty seconds.
-// --folder FOLDER: keeps what was packed, so that the next run need not pack it anew.
+// --folder FOLDER: keeps what was packed, so that the next run need not pack it again.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

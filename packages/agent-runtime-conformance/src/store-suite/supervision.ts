@@ -472,6 +472,26 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
       { as: 'no_supervisor' },
     ])
   })
+
+  rule(
+    '14.2 a temporary child that has ended can be started again under its id, and a supervisor has no more than maxChildren',
+    async (scene) => {
+      const { taskId, claims, ids } = await supervised(scene, {
+        endsWith: 'cancel',
+        children: { a: 'temporary' },
+      })
+      const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: 'late' })
+      const start = (id: string) =>
+        scene.write({ kind: 'startChild', taskId, id, restart: 'temporary', submission: task })
+      expect(await scene.settle(claims['a'])).toBe('ok')
+      const again = await start('a')
+      expect(again).toMatchObject({ as: 'started', child: { type: 'late' } })
+      expect(again).not.toMatchObject({ child: { taskId: ids['a'] } })
+      expect(await start('b')).toMatchObject({ as: 'started' })
+      expect(await start('c')).toEqual({ as: 'full' })
+    },
+    { config: { maxChildren: 2 } },
+  )
 }
 
 function roomy({ config = {} }: SceneOptions): SceneOptions {

@@ -85,7 +85,14 @@ describe('errors of HTTP clients', () => {
         throw new Error('no')
       },
     }
-    for (const fields of [{}, { status: 'active' }, { status: 7 }, { status: 429.5 }, hostile]) {
+    for (const fields of [
+      {},
+      { status: 'active' },
+      { status: 7 },
+      { status: 600 },
+      { status: 429.5 },
+      hostile,
+    ]) {
       const record = describeError(
         Object.defineProperties(new Error('e'), Object.getOwnPropertyDescriptors(fields)),
       )
@@ -109,5 +116,22 @@ describe('errors of HTTP clients', () => {
     )
     expect(record.headers).toMatchObject({ 'retry-after': '3' })
     expect(encode(record.headers, { what: 'headers' }).length).toBeLessThan(3_300)
+    const headersOf = (headers: object) =>
+      describeError(Object.assign(new Error('e'), { status: 429, headers })).headers
+    expect(headersOf({ [`x-ratelimit-${'k'.repeat(40)}`]: '1', 'request-id': 'r' })).toEqual({
+      'request-id': 'r',
+    })
+    // Of a list without an end only the beginning is read.
+    const read: string[] = []
+    const endless = {
+      *[Symbol.iterator]() {
+        for (let at = 0; at < 1_000; at += 1) {
+          read.push('')
+          yield ['x-other', '1']
+        }
+      },
+    }
+    expect(headersOf(endless)).toBeUndefined()
+    expect(read.length).toBeLessThan(300)
   })
 })

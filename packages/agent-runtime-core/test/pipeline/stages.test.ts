@@ -187,6 +187,9 @@ describe('13.2 the log of a pipeline', () => {
     expect(last.ranges).toEqual([[1, 1]])
     expect(taken(last.next, 'to', ['x', 'y'], 5).ranges).toBe('end')
     expect(taken(it, 'to', ['y'], 5).ranges).toBe('none')
+    // A wait is over as soon as there is something to receive.
+    expect(isWaitOver(it, 1, { for: 'events', types: ['x', 'y'] })).toBe(true)
+    expect(isWaitOver(it, 1, { for: 'events', types: ['y'] })).toBe(false)
   })
 
   test('forgets what every stage that has not ended has received, so that it stays small', () => {
@@ -198,6 +201,16 @@ describe('13.2 the log of a pipeline', () => {
       expect(it.log.unread).toEqual({})
     }
     expect(it.log).toMatchObject({ seq: 300, published: { x: 200, y: 100 } })
+  })
+
+  test('keeps nothing for stages that have ended, and counts nothing as theirs to receive', () => {
+    const first = after(two, ['x', 1])
+    const half = { ...first, log: stageEnded(first, { stage: 'to' }) }
+    const done = { ...half, log: stageEnded(half, { stage: 'also' }) }
+    expect(done.log.unread).toEqual({})
+    const later = after(done, ['x', 2], ['y', 1])
+    expect(later.log).toMatchObject({ seq: 4, unread: {} })
+    expect(unreadCounts(later, placeIn(later, 'to'))).toEqual({})
   })
 
   test.each(['constructor', '__proto__'])('has a type %s like any other', (type) => {
@@ -313,6 +326,10 @@ describe('13.2 the partitions of a stage', () => {
     expect(hasRoom(ended, 'x')).toBe(true)
     expect(unreadCounts(ended, placeIn(ended, 'to/2'))).toEqual({})
     expect(unreadCounts(ended, placeIn(ended, 'to/1'))).toEqual({ x: 1 })
+    // What comes later is not kept for it.
+    const later = keyed(ended, 'x', [1, 2])
+    expect(later.log.parts[placeIn(later, 'to/2')]?.unread).toEqual({})
+    expect(later.log.parts[placeIn(later, 'to/3')]?.unread).toEqual({ x: [[6, 1]] })
   })
 
   test('all get the end of a stream, and end their own when all of them have completed', () => {

@@ -24,3 +24,11 @@ test('3.3 the first of all heads is the one that comes before every other, whate
     }),
   )
 })
+
+test('all are taken out at once, and then none is left', () => {
+  const numbers = new Heap<number>((a, b) => a < b)
+  for (const number of [3, 1, 2]) numbers.add(number)
+  expect(numbers.size).toBe(3)
+  expect(numbers.takeAll().toSorted((a, b) => a - b)).toEqual([1, 2, 3])
+  expect([numbers.size, numbers.first]).toEqual([0, undefined])
+})

@@ -29,6 +29,18 @@ describe('2.8 the rate limit in an HTTP answer', () => {
     ],
     [429, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(now / 1_000 + 90) }, 90_000],
     [429, { 'ratelimit-remaining': '0', 'ratelimit-reset': '12' }, 12_000],
+    // The last of the limits that are used up is waited for.
+    [
+      429,
+      {
+        'x-ratelimit-remaining-requests': '0',
+        'x-ratelimit-reset-requests': '20ms',
+        'x-ratelimit-remaining-tokens': '0',
+        'x-ratelimit-reset-tokens': '6m0s',
+      },
+      360_000,
+    ],
+    [429, { 'retry-after-ms': 'soon', 'retry-after': '1' }, 1_000],
     // Nobody knows whether waiting helps.
     [429, {}, undefined],
     [429, { 'retry-after': 'soon' }, undefined],
@@ -48,6 +60,13 @@ describe('2.8 the rate limit in an HTTP answer', () => {
     const tries = { lastError: told, errors: [refusal(429, { 'retry-after': '1' }), told] }
     expect(httpLimitIn(Object.assign(new Error('gave up'), tries), now)).toBe(7_000)
     expect(httpLimitIn(new AggregateError([told], 'gave up'), now)).toBe(7_000)
+    const other = refusal(429, { 'retry-after': '1' })
+    expect(httpLimitIn(Object.assign(new Error('gave up', { cause: told }), { lastError: other }), now)).toBe(
+      7_000,
+    )
+    const beneath = (levels: number): unknown =>
+      levels === 0 ? told : new Error('gave up', { cause: beneath(levels - 1) })
+    expect([httpLimitIn(beneath(4), now), httpLimitIn(beneath(5), now)]).toEqual([7_000, undefined])
   })
 
   test('no money left is no rate limit, a wait has an end, and no value throws', () => {

@@ -82,6 +82,13 @@ describe('recovery: how a pass begins', () => {
     expect(start(past)).toMatchObject({ as: 'ask', failure: { seq: 4 } })
     expect(start({ ...past, verdictOn: () => 'approved' })).toEqual({ as: 'run' })
     expect(start({ ...past, verdictOn: () => 'rejected' })).toMatchObject({ as: 'fail', failure: { seq: 4 } })
+    // Nobody answered in time: that is no yes.
+    expect(start({ ...past, verdictOn: () => 'timed_out' })).toMatchObject({
+      as: 'fail',
+      failure: { seq: 4 },
+    })
+    const again = requeued(4, { attempt: 2, reason: 'retry', recovery: { ...asked, strategy: 'restart' } })
+    expect(start(pastFailure([again]))).toEqual({ as: 'run' })
     // What was decided is done, also by a process with another table.
     expect(start({ ...past, policy: undefined })).toMatchObject({ as: 'ask' })
   })

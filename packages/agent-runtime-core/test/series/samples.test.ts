@@ -7,6 +7,7 @@ import {
   rolledUp,
   type Sample,
   samplesOf,
+  WAIT_CLASSES,
   waitBelow,
   waitBound,
 } from '../../src/series/sample.ts'
@@ -110,6 +111,8 @@ describe('samples of a minute', () => {
   })
 
   test('a wait is known to half an octave', () => {
+    const [ever] = samplesOf([run(1, null, { waitMs: 1e15 })], undefined, minute(1))
+    expect(ever?.waits).toHaveLength(WAIT_CLASSES)
     for (const waitMs of [0, 1, 2, 3, 99, 1_000, 86_400_000]) {
       const [all] = samplesOf([run(1, null, { waitMs })], undefined, minute(1))
       const bound = waitBelow(all?.waits ?? [], 0.5) ?? 0
@@ -171,6 +174,12 @@ describe('a series of runs and samples', () => {
     const { points } = mergedSeries({ runs, isPruned: false, samples: looked }, window, now)
     const known = points.filter(({ queued }) => queued !== undefined).map(({ at }) => (at - now) / MINUTE_MS)
     expect(known).toEqual([-9, -8, -7])
+    const { points: aligned } = mergedSeries(
+      { runs, isPruned: false, samples: looked },
+      window,
+      base + 10 * MINUTE_MS,
+    )
+    expect(aligned.filter(({ queued }) => queued !== undefined)).toHaveLength(3)
     // Samples of an hour stand for their hour.
     const hourly = samplesOf(runs, [{ type: 'x', lane: 'batch', queued: 4 }], { at: base, stepMs: HOUR_MS })
     const later = mergedSeries({ runs, isPruned: false, samples: hourly }, window, now)
@@ -202,6 +211,8 @@ describe('a series of runs and samples', () => {
       const counted = points.filter(({ at }) => at > base && at <= base + 9 * MINUTE_MS)
       expect(counted.map(({ started, completed }) => [started, completed])).toEqual(counted.map(() => [1, 1]))
       expect(counted).toHaveLength(9)
+      // The step that has begun ends now.
+      expect(points.at(-1)?.at).toBe(now)
       expect(counted.every(({ wait }) => wait !== undefined && wait.half >= 100 && wait.half < 142)).toBe(
         true,
       )
@@ -237,6 +248,19 @@ describe('a series of runs and samples', () => {
     expect(of({ type: 'nothing' })).toMatchObject({ started: 0, queued: { batch: 0 } })
     expect(of({ lane: 'batch' })).toMatchObject({ started: 0, queued: { batch: 4, normal: 0 } })
     expect(of({ lane: 'normal' })).toMatchObject({ started: 1, queued: { batch: 0 } })
+  })
+
+  test('counts what is known of a step that lies before the runs in part, and has the steps of its longest samples', () => {
+    const many = Array.from({ length: MAX_SERIES_RUNS }, () => run(9 * 60 + 5, 9 * 60 + 20))
+    const holey = samples.filter(({ at }) => at !== base + 5 * MINUTE_MS)
+    const two = { ...window, stepMs: 2 * MINUTE_MS }
+    const { points } = mergedSeries({ runs: many, isPruned: false, samples: holey }, two, now)
+    const startedBy = (number: number) => points.find(({ at }) => at === base + number * MINUTE_MS)?.started
+    expect([startedBy(4), startedBy(6)]).toEqual([2, 1])
+    const hour = samplesOf(runs, undefined, { at: base, stepMs: HOUR_MS })
+    expect(
+      mergedSeries({ runs: [], isPruned: true, samples: [...hour, ...samples] }, window, now).stepMs,
+    ).toBe(HOUR_MS)
   })
 
   test('has longer steps where fewer are wished for, each of whole minutes', () => {

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { LeaseRow, TaskRow, WorkerRow } from '../../src/transition.ts'
 import type { WorkingSet } from '../../src/transition/working-set.ts'
-import { drainWorkers, registerWorkers, removeGone, removeWorkers } from '../../src/worker/registry.ts'
+import {
+  askDrain,
+  drainWorkers,
+  registerWorkers,
+  removeGone,
+  removeWorkers,
+} from '../../src/worker/registry.ts'
 import { config, lease, now, own, task, worker, workingSet } from '../transition/rows.ts'
 
 const running = (id: number): TaskRow => ({ ...task, id, lease: id })
@@ -33,6 +39,16 @@ describe('the registry of workers (docs/semantics.md 3.2)', () => {
     registerWorkers(ws, register)
     expect(rows(ws)).toStrictEqual([{ ...worker, capacity: 3, types: ['a'], lastSeenAt: now.leaseAt }])
     expect(ws.nextWorker).toBe(100)
+  })
+
+  test('8.10 a drain from outside counts and changes the workers of that name that have not left', () => {
+    const left = { ...worker, id: 5, registered: false }
+    const ws = workingSet({ workers: [worker, left, { ...worker, id: 6, workerId: 'v' }] })
+    expect(askDrain(ws, { kind: 'askDrain', workerId: 'w', draining: true })).toBe(1)
+    expect(rows(ws)).toEqual([{ ...worker, drainAsked: true }])
+    const drained = workingSet({ workers: [{ ...worker, drainAsked: true }] })
+    expect(askDrain(drained, { kind: 'askDrain', workerId: 'w', draining: true })).toBe(1)
+    expect(rows(drained)).toEqual([])
   })
 
   test('no worker takes more than maxInFlightPerWorker', () => {
