@@ -6,7 +6,7 @@ import { HeaviestFirst } from './tools/cpu/heaviest-first.ts'
 const ignored = ['**/node_modules/**', '**/dist/**']
 const long = '**/*.proof.test.ts'
 /** Of the long tests, those that a landing does not run: tools/test.ts --landing. */
-const left = process.env['TEST_LANDING'] === undefined ? [] : leftToTheNight.map(({ file }) => `**/${file}`)
+const left = process.env['TEST_TURN'] === undefined ? [] : leftToTheNight.map(({ file }) => `**/${file}`)
 /** Where tests are looked for: everywhere, unless it is said. */
 const dir = process.env['TEST_FOLDER'] ?? import.meta.dirname
 

@@ -1,10 +1,11 @@
 // Runs everything that must hold before a change lands, after an install. The last line is `N passed, N failed`: every test, and one for
 // each stage. Each stage has a line with its seconds and, in brackets, those of the processors: of all its processes that were waited for.
 //
-//   node tools/ci.ts [--nightly] [--seed N] [--only TEXT]
+//   node tools/ci.ts [--nightly] [--seed N] [--turn N] [--only TEXT]
 //
 // --nightly: the long versions of what draws its cases; --seed: the first simulated life, so that each night plays others.
-// --only: the stage of that name, or the stages whose name holds the text.
+// --turn: which part of what takes turns a landing runs; without it the commit that is checked out says so (tools/ci/turns.ts).
+// --only: the stage of that name, or the stages whose name holds the text, whoever's turn it is.
 import { spawn } from 'node:child_process'
 import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -15,6 +16,7 @@ import { type Scenario, onlyThese, toMeasureAgain } from './ci/measure-again.ts'
 import { inOrder } from './ci/side-by-side.ts'
 import { leftToTheNight } from './ci/night.ts'
 import { type Stage, stagesOf } from './ci/stages.ts'
+import { turnHere, turns } from './ci/turns.ts'
 import { type FailedTest, filesToRepeat, showFailed } from './failed-tests.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
@@ -22,6 +24,7 @@ const { values: flags } = parseArgs({
   options: {
     nightly: { type: 'boolean', default: false },
     seed: { type: 'string', default: '1' },
+    turn: { type: 'string' },
     only: { type: 'string', default: '' },
   },
 })
@@ -36,10 +39,14 @@ const passedAlone: string[] = []
 /** What failed, a line each: repeated at the end, since a long output is often cut in its middle. */
 const failures: string[] = []
 const began = performance.now()
-const stages = stagesOf(flags.nightly ? 'nightly' : 'landing', Number(flags.seed))
+const turn = flags.turn === undefined ? turnHere() : Number(flags.turn)
+const all = stagesOf(flags.nightly ? 'nightly' : 'landing', { seed: Number(flags.seed), turn })
+const isDue = (stage: Stage): boolean => stage.turn === undefined || stage.turn === turn || flags.only !== ''
+const stages = all.filter(isDue)
 // A whole name means that stage alone, though others may hold it.
 const named = stages.filter(({ name }) => name === flags.only)
 const chosen = named.length > 0 ? named : stages.filter(({ name }) => name.includes(flags.only))
+if (!flags.nightly) console.log(`turn ${turn} of 0 to ${turns - 1}`)
 await inOrder(chosen, availableParallelism(), run)
 if (testReports.length > 0) {
   const reports = testReports.map((file) => `'${file}'`).join(' ')
@@ -47,6 +54,8 @@ if (testReports.length > 0) {
   const isAll = stages.every((stage) => stage.hasTests !== true || chosen.includes(stage))
   await run({ name, command: `node tools/skipped-tests.ts ${isAll ? '--all ' : ''}${reports}`, tells: true })
 }
+const notDue = all.filter((stage) => !isDue(stage)).map(({ name }) => name)
+if (notDue.length > 0) console.log(['left to other turns:', ...notDue.map((name) => `  ${name}`)].join('\n'))
 if (!flags.nightly && chosen.some(({ name }) => name === 'the long tests'))
   console.log(['left to the night:', ...leftToTheNight.map(({ file }) => `  ${file}`)].join('\n'))
 if (passedAlone.length > 0)

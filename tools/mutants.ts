@@ -1,9 +1,10 @@
 // Shows that tests notice faults: each mutant is planted into the sources as they are loaded, and the tests that name its rule have to
 // fail. They pass without it, or the mutant proves nothing. A mutant with which the sources do not run proves nothing either, and is an error.
 //
-//   node tools/mutants.ts [TEXT] [--tests-passed]    those whose name holds the text, or all
+//   node tools/mutants.ts [TEXT] [--tests-passed] [--turn N]    those whose name holds the text, or all
 //
-// --tests-passed: the quick and the long tests have passed on these sources, so they are not run without a mutant again.
+// --tests-passed: the quick tests have passed on these sources, so they are not run without a mutant again.
+// --turn: the files of tests whose turn it is (tools/ci/turns.ts).
 // A mutant meets the quick draws of its tests, up to the first that fails; one that lives through them meets the long ones.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,6 +13,7 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createVitest, type TestModule } from 'vitest/node'
+import { inTurn } from './ci/turns.ts'
 import { edited } from './mutants/edited.ts'
 import { type Mutant, mutants } from './mutants/list.ts'
 import { type RunFile, type Verdict, verdictOf } from './mutants/verdict.ts'
@@ -22,10 +24,12 @@ process.env['NODE_COMPILE_CACHE'] ??= resolve(workspace, 'node_modules/.cache/co
 const { values: flags, positionals } = parseArgs({
   args: process.argv.slice(2).filter((arg) => arg !== '--'),
   allowPositionals: true,
-  options: { 'tests-passed': { type: 'boolean', default: false } },
+  options: { 'tests-passed': { type: 'boolean', default: false }, turn: { type: 'string' } },
 })
 const wanted = positionals[0] ?? ''
-const chosen = mutants.filter(({ name }) => name.includes(wanted))
+const named = mutants.filter(({ name }) => name.includes(wanted))
+const parts = flags.turn === undefined ? partsOf(named) : inTurn(partsOf(named), Number(flags.turn))
+const chosen = parts.flat()
 if (chosen.length === 0) {
   console.error(`No mutant is named like "${wanted}".`)
   process.exit(2)
@@ -49,14 +53,14 @@ if (process.send !== undefined) {
   })
   process.once('disconnect', () => process.exit(0))
 } else {
-  const parts = partsOf(chosen)
   // One more than there are cores: some tests wait with a mutant until their time is over.
   const count = Math.min(availableParallelism() + 1, parts.length)
-  const outcomes = (await Promise.all(Array.from({ length: count }, () => inProcess(parts)))).flat()
+  const left = [...parts]
+  const outcomes = (await Promise.all(Array.from({ length: count }, () => inProcess(left)))).flat()
   const survivors = outcomes.flatMap((outcome) => outcome.survivors)
   const broken = outcomes.flatMap((outcome) => outcome.broken)
   const [passed, failed] = [sumOf(outcomes.map((it) => it.passed)), sumOf(outcomes.map((it) => it.failed))]
-  const without = flags['tests-passed'] ? '' : `; without them ${passed} tests pass, ${failed} fail`
+  const without = passed + failed === 0 ? '' : `; without them ${passed} tests pass, ${failed} fail`
   const missed = survivors.length + broken.length
   console.log(`${chosen.length - missed} of ${chosen.length} mutants killed${without}`)
   if (survivors.length > 0) console.error(`Not noticed: ${survivors.join('; ')}`)
@@ -71,13 +75,13 @@ function partsOf(all: readonly Mutant[]): (readonly Mutant[])[] {
 }
 
 /** Has a process plant one part after the other, as long as there are any that no other process has taken. */
-async function inProcess(parts: (readonly Mutant[])[]): Promise<readonly Outcome[]> {
+async function inProcess(left: (readonly Mutant[])[]): Promise<readonly Outcome[]> {
   const child = fork(import.meta.filename, process.argv.slice(2))
   const ended = once(child, 'exit').then(([code]): never => {
     throw new Error(`a process that plants mutants ended with ${code}`)
   })
   const outcomes: Outcome[] = []
-  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+  for (let part = left.shift(); part !== undefined; part = left.shift()) {
     const told = once(child, 'message')
     child.send(part.map(({ name }) => name))
     outcomes.push(((await Promise.race([told, ended])) as [Outcome])[0])
@@ -97,12 +101,16 @@ async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
     edits.reduce((left, [find, replace]) => edited(left, find, replace, name), text)
   }
   const missed: Record<Exclude<Verdict, 'noticed'>, string[]> = { unnoticed: [], broken: [] }
+  /** Nobody has said that their tests pass without them: a landing runs a part of the long ones. */
+  const unsaid: Mutant[] = []
   for (const mutant of some) {
     const began = performance.now()
     const [file, name] = mutant.killedBy
     const quick = await bed.run(file, name, 'fast', mutant)
     const { verdict } = quick.verdict === 'unnoticed' ? await bed.run(file, name, 'proof', mutant) : quick
     if (verdict !== 'noticed') missed[verdict].push(mutant.name)
+    if (!flags['tests-passed'] || file.endsWith('.proof.test.ts') || quick.verdict !== 'noticed')
+      unsaid.push(mutant)
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
     const by = verdict === 'noticed' ? `, by ${quick.verdict === 'noticed' ? 'quick' : 'long'} tests` : ''
     console.log(`${said[verdict]} ${seconds.padStart(5)} s  ${mutant.name}${by}`)
@@ -110,8 +118,7 @@ async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
   const outcome = { survivors: missed.unnoticed, broken: missed.broken }
   // The same tests on the sources as they are.
   const sum = { passed: 0, failed: 0 }
-  if (flags['tests-passed']) return { ...outcome, ...sum }
-  for (const [file, those] of Map.groupBy(some, ({ killedBy }) => killedBy[0])) {
+  for (const [file, those] of Map.groupBy(unsaid, ({ killedBy }) => killedBy[0])) {
     const names = new Set(those.map(({ killedBy: [, name] }) => name))
     const { passed, failed } = await bed.run(file, [...names].join('|'), 'proof')
     sum.passed += passed

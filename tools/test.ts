@@ -1,9 +1,10 @@
 // Runs the quick tests of the folder it is called in: a package's own, or all of them at the root.
 //
-//   node tools/test.ts [FILE...] [--grep TEXT] [--watch] [--proof] [--landing | --whole]
+//   node tools/test.ts [FILE...] [--grep TEXT] [--watch] [--proof] [--landing [--turn N] | --whole]
 //
 // --proof: the long ones, `*.proof.test.ts`, and not the quick ones. A FILE is run whichever it is. --whole: with all that they draw, as each night.
-// --landing: without those that a landing leaves to the night (tools/ci/night.ts).
+// --landing: without those that a landing leaves to the night (tools/ci/night.ts), and of the others those whose turn it is (tools/ci/turns.ts).
+// --turn: which of the turns, from 0; without it the commit that is checked out says which.
 // A literal `--`, which pnpm hands through, is dropped. A run in which no test ran has failed.
 // A whole run of the quick tests fails when one file takes more than its share of the processors, with the processes that it starts,
 // or all together take more than theirs: tools/cpu/share.ts. The environment variable TEST_CPU_SECONDS sets a limit in seconds for every file of any run.
@@ -14,6 +15,7 @@ import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startVitest, type TestModule } from 'vitest/node'
 import { environmentOfBuilt } from './built.ts'
+import { turnHere } from './ci/turns.ts'
 import { startConsoleBuild } from './console-build.ts'
 import { allowanceOf, problemOfAll, shareOf } from './cpu/share.ts'
 import { cpuOf, showCpu } from './cpu/show.ts'
@@ -21,7 +23,8 @@ import { failedOf, showFailed } from './failed-tests.ts'
 import { memoryFolder } from './memory-folder.ts'
 import { showSkipped, type SkippedTest } from './skipped-tests.ts'
 
-const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch] [--proof] [--landing | --whole]'
+const usage =
+  'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch] [--proof] [--landing [--turn N] | --whole]'
 const workspace = resolve(import.meta.dirname, '..')
 
 // Workers, and the processes that tests start, take the compiled code of those before them: a start costs half as much.
@@ -40,8 +43,8 @@ const memory =
 if (memory !== undefined) Object.assign(process.env, { LASTING_TMPDIR: tmpdir(), TMPDIR: memory })
 // tools/draws.ts, in each worker.
 if (flags.whole) process.env['WHOLE_PROOF'] = '1'
-// vitest.config.ts.
-if (flags.landing) process.env['TEST_LANDING'] = '1'
+// vitest.config.ts, and tools/cpu/runner.ts in each worker.
+if (flags.landing) process.env['TEST_TURN'] = flags.turn ?? String(turnHere())
 const isWhole = !flags.proof && files.length === 0 && flags.grep === undefined && process.cwd() === workspace
 // The quick tests of the console look at its pages. Vite and what it needs have an install of their own, and are no part of what its file of tests takes.
 const endBuild = isWhole ? startConsoleBuild() : undefined
@@ -106,6 +109,7 @@ function readFlags(args: string[]) {
         proof: { type: 'boolean', default: false },
         whole: { type: 'boolean', default: false },
         landing: { type: 'boolean', default: false },
+        turn: { type: 'string' },
       },
     })
   } catch (error) {

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { inTurn, turns } from './turns.ts'
 
 /** One thing that must hold before a change lands: a command that ends with 0. */
 export interface Stage {
@@ -8,6 +9,8 @@ export interface Stage {
   readonly command: string
   /** How many cores it keeps busy. Stages run beside each other while the machine has as many. Default: all of them, so it runs alone. */
   readonly cores?: number
+  /** A landing of another turn leaves it out. */
+  readonly turn?: number
   /** It measures times: it is run as it would be by hand, and takes no compiled code of the stages before it. */
   readonly isTimed?: boolean
   /** What it prints is shown, also when it passes. */
@@ -42,7 +45,7 @@ const benchmarks = 'packages/agent-gym/benchmarks/q4'
 const shownScenario = 'backpressure-bounds'
 
 /** The other easy scenarios: those whose bars are times or rates, which a neighbour would spoil, or those of which every bar is a count. */
-function easyScenarios(areTimed: boolean): string {
+function easyScenarios(areTimed: boolean): readonly string[] {
   const folder = resolve(import.meta.dirname, '../..', benchmarks)
   return globSync('*.json', { cwd: folder })
     .toSorted()
@@ -52,9 +55,10 @@ function easyScenarios(areTimed: boolean): string {
         id !== shownScenario && difficulty === 'easy' && arrivals.every(({ how }) => how !== 'trace'),
     )
     .filter(({ expect }) => expect.some(({ measure }) => /Ms\b|PerSec\b/.test(measure)) === areTimed)
-    .map(({ id }) => `--only ${id}`)
-    .join(' ')
+    .map(({ id }) => id)
 }
+
+const only = (ids: readonly string[]): string => ids.map((id) => `--only ${id}`).join(' ')
 
 /** What of a scenario's file says whether its figures are times. */
 interface Bars {
@@ -80,22 +84,28 @@ const longScenarios = [
 ]
 const longReport = 'packages/agent-gym/reports/medium-and-hard.json'
 
-/** In the order in which they start. What a later stage reads, an earlier one that runs alone has written. */
-export function stagesOf(length: Length, seed = 1): readonly Stage[] {
+/**
+ * In the order in which they start. What a later stage reads, an earlier one that runs alone has written. `turn` is that of the landing: it runs
+ * a part of what takes turns (docs/decisions/0092-a-landing-takes-a-quarter.md).
+ */
+export function stagesOf(length: Length, { seed = 1, turn = 0 } = {}): readonly Stage[] {
   const pick = <T>(landing: T, nightly: T): T => (length === 'landing' ? landing : nightly)
   const seeds = `${seed}..${seed + pick(livesOfLanding, 20_000) - 1}`
+  const part = <T>(list: readonly T[]): readonly T[] => pick(inTurn(list, turn), list)
+  /** What of it a landing does takes so long that it is left to one of the turns. */
+  const every = (theTurn: number): Pick<Stage, 'turn'> => pick({ turn: theTurn % turns }, {})
   return [
-    // The linter and the build of the console's pages need what only those pages do: it is there before both begin.
-    { name: 'types', command: `node packages/agent-runtime-console/app/install.ts && ${pnpm} exec tsc -b` },
+    {
+      name: 'types',
+      command: `node packages/agent-runtime-console/app/install.ts && ${pnpm} exec tsc -b`,
+      cores: 1,
+    },
     { name: 'format', command: `${pnpm} exec oxfmt --check`, cores: 1 },
-    { name: 'lint and the bans', command: `${pnpm} lint`, cores: 1 },
-    { name: 'dead code', command: `${pnpm} exec knip`, cores: 1 },
     { name: 'plain English in the pages', command: `${pnpm} check:prose`, cores: 1 },
-    { name: 'the public API is as recorded', command: `${pnpm} check:api`, cores: 1 },
+    // Alone, since the stages after it need what the first one has installed: the build of the console's pages, the linter and the check for dead code.
     {
       name: 'the README names its two commands',
       command: `grep -qxF '${npx} gym' README.md && grep -qxF '${npx} test' README.md`,
-      cores: 0,
     },
     // The long tests and the check of the packages take what it packs.
     {
@@ -104,10 +114,11 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       cores: 1,
       tells: true,
     },
+    { name: 'the public API is as recorded', command: `${pnpm} check:api`, cores: 1 },
     // Times are measured on a machine that does nothing else.
     {
       name: 'the gym',
-      command: `${gym} ${easyScenarios(true)} --benchmarks ${benchmarks} --report ${report}`,
+      command: `${gym} ${only(part(easyScenarios(true)))} --benchmarks ${benchmarks} --report ${report}`,
       measures: report,
       isTimed: true,
     },
@@ -123,15 +134,51 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       isTimed: true,
     },
     { name: 'the quick tests', command: `${built}${pnpm} test`, hasTests: true, repeatsAlone: true },
+    // These wait for processes and disks so often that the stages below run beside them.
     {
       name: 'the long tests',
-      command: `${built}${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick(' --landing', ' --whole')}`,
+      command: `${built}${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick(` --landing --turn ${turn}`, ' --whole')}`,
+      cores: 1,
       hasTests: true,
       repeatsAlone: true,
     },
     {
       name: 'planted faults are noticed',
-      command: `${pnpm} mutants${pick(' --tests-passed', '')}`,
+      command: `${pnpm} mutants${pick(` --tests-passed --turn ${turn}`, '')}`,
+      cores: 1,
+    },
+    {
+      name: 'the documentation site, in a browser',
+      command: `${pnpm} site && ${pnpm} check:site${pick(' --some', '')}`,
+      cores: 1,
+      ...every(0),
+    },
+    { name: 'lint and the bans', command: `${pnpm} lint`, cores: 1 },
+    {
+      name: 'code blocks of the documentation',
+      command: `${pnpm} check:docs${pick('', ' --alone')}`,
+      cores: 1,
+    },
+    {
+      name: 'packed packages',
+      command: `if node tools/built.ts; then given='--packed ${packed}'; fi; ${pnpm} check:packages $given${pick(turn === 1 ? ' --some' : ' --few', '')}`,
+      cores: 1,
+    },
+    {
+      name: 'a soak',
+      command: `${pnpm} soak ${pick('--tasks 2000', '--minutes 30')}`,
+      cores: 1,
+      ...every(2),
+    },
+    {
+      name: 'the simulation',
+      command: `${pnpm} sim${pick(' --threads 1', '')} --seeds ${seeds}`,
+      ...pick({ cores: 1 }, {}),
+    },
+    {
+      name: 'what the gym counts',
+      command: `${gym} ${only(part(easyScenarios(false)))} --benchmarks ${benchmarks} --report ${untimedReport}`,
+      measures: untimedReport,
       cores: 1,
     },
     {
@@ -141,33 +188,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       isTimed: true,
       cores: 1,
     },
-    {
-      name: 'what the gym counts',
-      command: `${gym} ${easyScenarios(false)} --benchmarks ${benchmarks} --report ${untimedReport}`,
-      measures: untimedReport,
-      cores: 1,
-    },
-    {
-      name: 'the simulation',
-      command: `${pnpm} sim${pick(' --threads 1', '')} --seeds ${seeds}`,
-      ...pick({ cores: 1 }, {}),
-    },
-    {
-      name: 'code blocks of the documentation',
-      command: `${pnpm} check:docs${pick('', ' --alone')}`,
-      cores: 1,
-    },
-    {
-      name: 'the documentation site, in a browser',
-      command: `${pnpm} site && ${pnpm} check:site${pick(' --some', '')}`,
-      cores: 1,
-    },
-    {
-      name: 'packed packages',
-      command: `if node tools/built.ts; then given='--packed ${packed}'; fi; ${pnpm} check:packages $given${pick(' --some', '')}`,
-      cores: 1,
-    },
-    { name: 'a soak', command: `${pnpm} soak ${pick('--tasks 2000', '--minutes 30')}`, cores: 1 },
+    { name: 'dead code', command: `${pnpm} exec knip`, cores: 1 },
     {
       name: 'tests by name in one package',
       command: `${pnpm} --filter @ku0/agent-runtime test -- --grep "${pick('execution: preemption', 'execution')}"`,
@@ -176,7 +197,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     { name: 'a filter that matches nothing fails', command: `! ${pnpm} --filter @ku0/nope test`, cores: 1 },
     {
       name: 'a name that no test has fails',
-      command: `! ${pnpm} --filter @ku0/agent-runtime test -- --grep 'no test has this name'`,
+      command: `! ${pnpm} --filter @ku0/agent-runtime-telemetry test -- --grep 'no test has this name'`,
       cores: 1,
     },
     // Short ones of kills, of races and of everybody at once are long tests, which a landing leaves to the night too (night.ts).
@@ -191,7 +212,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
         },
         {
           name: 'the medium and hard scenarios of the gym',
-          command: `${gym} --suite all ${longScenarios.map((id) => `--only ${id}`).join(' ')} --benchmarks ${benchmarks} --report ${longReport}`,
+          command: `${gym} --suite all ${only(longScenarios)} --benchmarks ${benchmarks} --report ${longReport}`,
           measures: longReport,
           isTimed: true,
           tells: true,

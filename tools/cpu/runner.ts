@@ -1,8 +1,11 @@
-// Runs in each worker, for each file of tests: loads it by Node alone, and measures what processor time it takes.
+// Runs in each worker, for each file of tests: loads it by Node alone, leaves out the long tests whose turn it is not, and measures what processor time the rest takes.
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
+import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type RunnerTestSuite, TestRunner } from 'vitest'
+import { firstOf, keepTurn } from '../ci/turns.ts'
+import { isNeeded } from '../ci/each-landing.ts'
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -22,13 +25,19 @@ registerHooks({
   },
 })
 
+const workspace = resolve(import.meta.dirname, '../..')
+/** Of a landing: tools/test.ts. */
+const turn = process.env['TEST_TURN']
+
 /** Of the worker, up to the end of its last file. The first one's share holds the worker's own start. */
 let before = 0
 
 export default class Runner extends TestRunner {
   /** Each file is loaded once in a worker. Vitest would add a time to its address, under which no run finds compiled code. */
-  override importFile(file: string): Promise<unknown> {
-    return import(pathToFileURL(file).href)
+  override async importFile(file: string): Promise<unknown> {
+    const loaded: unknown = await import(pathToFileURL(file).href)
+    if (turn !== undefined && file.endsWith('.proof.test.ts')) leaveOut(Number(turn))
+    return loaded
   }
 
   override async onAfterRunSuite(suite: RunnerTestSuite): Promise<void> {
@@ -37,6 +46,21 @@ export default class Runner extends TestRunner {
     const now = cpuSeconds()
     suite.meta.cpuSeconds = now - before
     before = now
+  }
+}
+
+/** Has the file that was loaded collect only the tests of this turn. */
+function leaveOut(theTurn: number): void {
+  const root = TestRunner.getCurrentSuite()
+  const { collect } = root
+  root.collect = async (file) => {
+    root.collect = collect
+    const suite = await collect(file)
+    const path = relative(workspace, file.filepath)
+    keepTurn(suite.tasks, theTurn, firstOf(path), isNeeded(path))
+    // Else it would run the hooks around its tests for nothing.
+    if (suite.tasks.length === 0) file.mode = 'skip'
+    return suite
   }
 }
 

@@ -3,11 +3,14 @@ import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { onlyThese, toMeasureAgain } from '../ci/measure-again.ts'
 import { leftToTheNight } from '../ci/night.ts'
+import { isNeeded, neededOf, wholeFiles } from '../ci/each-landing.ts'
 import { inOrder } from '../ci/side-by-side.ts'
 import { stagesOf } from '../ci/stages.ts'
+import { firstOf, inTurn, keepTurn, turnOf, turns } from '../ci/turns.ts'
 import { heaviest } from '../cpu/heaviest.ts'
 import { filesToRepeat } from '../failed-tests.ts'
 import { mutants } from '../mutants/list.ts'
+import { provenPages, references } from '../proof.ts'
 
 describe('stages side by side', () => {
   test('start in order, as many at once as there are cores, and one that asks for all of them runs alone', async () => {
@@ -90,7 +93,7 @@ describe('scenarios are measured again', () => {
 
 test('a night runs the stages of a landing, longer', () => {
   const landing = stagesOf('landing')
-  const nightly = stagesOf('nightly', 20_001)
+  const nightly = stagesOf('nightly', { seed: 20_001 })
   expect(nightly.map(({ name }) => name)).toEqual(expect.arrayContaining(landing.map(({ name }) => name)))
   expect(nightly.find(({ name }) => name === 'the simulation')?.command).toMatch(/ 20001\.\.40000$/)
   expect(landing.find(({ name }) => name === 'the simulation')?.command).toMatch(/ 1\.\.50$/)
@@ -108,10 +111,17 @@ test('a night runs each scenario of the gym that a landing does not, except thos
   expect(new Set(ids)).toEqual(new Set(longer.map(({ id }) => id)))
 })
 
-test('a landing runs each easy scenario of the gym once: those with a bar of time or rate alone', () => {
+const everyTurn = Array.from({ length: turns }, (_, turn) => turn)
+
+test('the landings of all turns run each easy scenario of the gym once: those with a bar of time or rate alone', () => {
   const idsOf = (stage: string) => {
-    const { command, cores } = stagesOf('landing').find(({ name }) => name === stage) ?? {}
-    return { cores, ids: [...(command ?? '').matchAll(/--only (\S+)/g)].map(([, id]) => id) }
+    const ofTurns = everyTurn.map((turn) => {
+      const { command, cores } = stagesOf('landing', { turn }).find(({ name }) => name === stage) ?? {}
+      return { cores, ids: [...(command ?? '').matchAll(/--only (\S+)/g)].map(([, id]) => id) }
+    })
+    // A landing without any would prove nothing of it.
+    expect(ofTurns.filter(({ ids }) => ids.length === 0)).toEqual([])
+    return { cores: ofTurns[0]?.cores, ids: [...new Set(ofTurns.flatMap(({ ids }) => ids))] }
   }
   const [timed, counted, shown] = [
     idsOf('the gym'),
@@ -189,6 +199,76 @@ describe('the list of tests that a landing leaves to the night', () => {
 
   test('holds no test that alone notices a planted fault', () => {
     expect(mutants.filter(({ killedBy: [file] }) => left.has(file)).map(({ name }) => name)).toEqual([])
+  })
+})
+
+describe('turns of landings', () => {
+  const workspace = resolve(import.meta.dirname, '../..')
+
+  test('a commit has one turn, and all turns come', () => {
+    const commits = Array.from(
+      { length: 100 },
+      (_, n) => `${(n * 2_654_435_761).toString(16).padStart(8, '0').slice(-8)}cafe`,
+    )
+    expect(new Set(commits.map(turnOf))).toEqual(new Set(everyTurn))
+    expect(turnOf('00000006cafe')).toBe(6 % turns)
+  })
+
+  test('each of a list has its turn, and one only', () => {
+    const list = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
+    expect(everyTurn.flatMap((turn) => inTurn(list, turn)).toSorted()).toEqual(list)
+  })
+
+  test('each test of a file runs in one turn, one that is needed in each, and an empty group is left out', () => {
+    const file = () => [
+      { name: 'a' },
+      { name: 'group', tasks: [{ name: 'b' }, { name: 'needed' }, { name: 'c' }] },
+      { name: 'lonely', tasks: [{ name: 'd' }] },
+      { name: 'e' },
+    ]
+    const runs = everyTurn.map((turn) => {
+      const tasks = file()
+      keepTurn(tasks, turn, firstOf('x.proof.test.ts'), (name) => name === 'group > needed')
+      expect(tasks.filter((it) => it.tasks?.length === 0)).toEqual([])
+      return tasks.flatMap(({ name, tasks: inside }) => inside?.map((it) => it.name) ?? [name])
+    })
+    expect(runs.every((names) => names.includes('needed'))).toBe(true)
+    const others = runs.flat().filter((name) => name !== 'needed')
+    expect(others.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e'])
+  })
+
+  test('a rule that no quick test holds has a test in each landing', () => {
+    const all = provenPages.flatMap(references)
+    const needed = neededOf(all, new Set(leftToTheNight.map(({ file }) => file)))
+    expect(needed.length).toBeGreaterThan(50)
+    for (const { path, title } of needed) {
+      const isAsked = isNeeded(path)
+      const name = `a group > ${title.replaceAll(/%[a-z]|\$\{[^}]*\}|\$[\w.]+/g, 'one')}`
+      expect([title, isAsked('another test'), isAsked(name)]).toEqual([
+        title,
+        wholeFiles.includes(path),
+        true,
+      ])
+    }
+    const held = new Set(
+      [...needed, ...all.filter(({ path }) => !path.includes('.proof.'))].map(
+        ({ page, rule }) => `${page} ${rule}`,
+      ),
+    )
+    expect(
+      all.filter(({ page, rule, path }) => path.endsWith('.ts') && !held.has(`${page} ${rule}`)),
+    ).toEqual([])
+  })
+
+  test('a file that is whole in each landing is there', () => {
+    expect(wholeFiles.filter((file) => !existsSync(join(workspace, file)))).toEqual([])
+  })
+
+  test('a landing runs each stage, except those that belong to another turn', () => {
+    const late = stagesOf('landing').filter(({ turn }) => turn !== undefined)
+    expect(late.length).toBeGreaterThan(0)
+    expect(late.filter(({ turn = -1 }) => !everyTurn.includes(turn))).toEqual([])
+    expect(stagesOf('nightly').filter(({ turn }) => turn !== undefined)).toEqual([])
   })
 })
 

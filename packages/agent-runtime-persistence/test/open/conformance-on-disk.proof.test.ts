@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { storeSuite } from '@ku0/agent-runtime-conformance'
 import { expect, onTestFinished } from 'vitest'
 import { openStore } from '../../src/index.ts'
-import { everyTenth } from '../helpers/every-tenth.ts'
+import { someTests } from '../helpers/some-tests.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 import { assertClosedStore } from '../helpers/closed-store.ts'
 
@@ -14,6 +14,6 @@ storeSuite(
     onTestFinished(() => assertClosedStore(path, opening.config))
     return openStore(`sqlite:${path}`, { ...opening, durability: 'normal' })
   },
-  { ...everyTenth(0), expect },
+  { ...someTests(0), expect },
   { digest: nodeDigest },
 )

@@ -1,6 +1,6 @@
 import { storeSuite } from '@ku0/agent-runtime-conformance'
 import { expect, vi } from 'vitest'
-import { everyTenth } from '../helpers/every-tenth.ts'
+import { someTests } from '../helpers/some-tests.ts'
 import { emptyPostgresStore, quiet } from '../helpers/postgres-store.ts'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
 
@@ -10,6 +10,6 @@ vi.setConfig({ testTimeout: 300_000 })
 storeSuite(
   'PostgreSQL',
   ({ config, environment }) => emptyPostgresStore(config, environment),
-  { ...everyTenth(1), expect },
+  { ...someTests(1), expect },
   { digest: nodeDigest, quiet },
 )

@@ -8,5 +8,5 @@ vi.setConfig({ testTimeout: 300_000 })
 suiteOverLine('PostgreSQL over a line', {
   open: (config, environment) => emptyPostgresStore(config, environment, true),
   quiet,
-  tenth: 3,
+  from: 3,
 })

@@ -1,3 +1,3 @@
 import { suiteOverLine } from './suite-over-line.ts'
 
-suiteOverLine('SQLite over a line', { tenth: 2 })
+suiteOverLine('SQLite over a line', { from: 2 })

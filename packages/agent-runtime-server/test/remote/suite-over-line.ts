@@ -3,7 +3,7 @@ import { storeSuite, suiteSections } from '@ku0/agent-runtime-conformance'
 import type { Environment, ExecutionConfig, ExecutionStore } from '@ku0/agent-runtime-core'
 import { expect, test } from 'vitest'
 import { CheckedStore } from '../../../agent-runtime-persistence/src/checked/checked-store.ts'
-import { everyTenth } from '../../../agent-runtime-persistence/test/helpers/every-tenth.ts'
+import { someTests } from '../../../agent-runtime-persistence/test/helpers/some-tests.ts'
 import { quietLine, storeOverLine } from './memory-line.ts'
 
 // Leases that their callers hold are not kept over a line.
@@ -31,19 +31,19 @@ const otherwise: readonly (readonly [title: string, reason: string])[] = [
 export interface Behind {
   readonly open?: (config: ExecutionConfig, environment: Environment) => Promise<ExecutionStore>
   readonly quiet?: (store: ExecutionStore) => Promise<boolean>
-  /** Which tenth of the rules a landing proves. */
-  readonly tenth: number
+  /** Which of the rules a landing proves. */
+  readonly from: number
 }
 
 /** The rules of the store, each on a store that a line leads to. */
-export function suiteOverLine(name: string, { open, quiet, tenth: from }: Behind): void {
+export function suiteOverLine(name: string, { open, quiet, from }: Behind): void {
   const opened = new WeakMap<ExecutionStore, Awaited<ReturnType<typeof storeOverLine>>>()
   const left = new Set(otherwise.map(([title]) => title))
-  const tenth = everyTenth(from)
+  const some = someTests(from)
   const overLine = Object.assign(
     (title: string, body: () => Promise<void>) => {
       const known = [...left].find((it) => title.startsWith(it))
-      if (known === undefined) tenth.test(title, body)
+      if (known === undefined) some.test(title, body)
       else left.delete(known)
     },
     { skip: test.skip },
@@ -57,7 +57,7 @@ export function suiteOverLine(name: string, { open, quiet, tenth: from }: Behind
       opened.set(store, over)
       return store
     },
-    { describe: tenth.describe, test: overLine, expect },
+    { describe: some.describe, test: overLine, expect },
     {
       digest: {
         sha256: (bytes) => createHash('sha256').update(bytes).digest(),
