@@ -110,6 +110,7 @@ describe('answers', () => {
     expect((await agent('approvals')).out).toMatch(
       /^APPROVAL +TYPE +KEY +ASKED +WHAT\n.*review +publish .*a text/,
     )
+    expect((await agent('explain', taskId)).out).toContain(`agent-runtime approvals approve ${approvalId}\n`)
     expect((await agent('approvals', 'approve', taskId)).err).toContain(
       `${taskId} is no id of a request: task ${taskId} asks under ${approvalId}; see `,
     )

@@ -15,6 +15,7 @@ export const run: Run = async ({ args: [given = ''], print, settings, system }) 
   const told = await client.explain(taskId)
   if (told === undefined) throw noTask(taskId)
   const { state, summary, stage, until, ahead, start, requeued, failure, children, stepFailures = [] } = told
+  const asked = told.reason === 'approval' ? (await client.approvals.list({ task: taskId })).approvals : []
   print.answer(told, () => [
     summary.startsWith(state) ? summary : [stateText(state), ': ', summary],
     ...pairs([
@@ -24,6 +25,9 @@ export const run: Run = async ({ args: [given = ''], print, settings, system }) 
         'until',
         until === undefined ? undefined : `${new Date(until).toISOString()} (${ago(until, system.now())})`,
       ],
+      ...asked.map(
+        ({ approvalId }) => ['answer it', `agent-runtime approvals approve ${approvalId}`] as const,
+      ),
       ['ahead', ahead === undefined ? undefined : count(ahead)],
       ['starts', start === undefined ? undefined : startText(start)],
       ['requeued', requeued === undefined ? undefined : requeuedText(requeued)],
