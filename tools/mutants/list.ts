@@ -106,10 +106,28 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/touched.proof.test.ts', 'the call settle'],
   },
   {
-    name: '6.6 passes that meet in one commit count what the other has deleted as present',
+    name: '6.6 passes that meet in one commit delete a task twice',
     file: `${core}retention/prune.ts`,
-    edits: [[' - taken(state)', '']],
+    edits: [[' || gone.has(id)', '']],
     killedBy: conformance('records', 'passes that meet'),
+  },
+  {
+    name: '6.6 the general count counts tasks of types with a rule of their own',
+    file: `${core}retention/retention.ts`,
+    edits: [['return except.length === 0 ? { state } : { state, except }', 'return { state }']],
+    killedBy: conformance('records', 'counts its tasks alone'),
+  },
+  {
+    name: '6.6 a count under earlier rules holds for those in force',
+    file: `${core}retention/retention.ts`,
+    edits: [['known.count >= count && ', '']],
+    killedBy: conformance('records', 'under other rules'),
+  },
+  {
+    name: '6.6 a slice of the count goes on with a task that was counted',
+    file: `${persistence}views/retention.ts`,
+    edits: [['id >= ? AND id < ? AND state BETWEEN', 'id >= ? AND id <= ? AND state BETWEEN']],
+    killedBy: ['packages/agent-runtime-persistence/test/care/retention.proof.test.ts', 'many slices'],
   },
   {
     name: 'J04 a later version that has only added stops older programs',

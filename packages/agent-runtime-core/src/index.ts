@@ -249,9 +249,10 @@ export {
 export { httpLimitIn } from './quota/http-limit.ts'
 export { type RateLimit, RateLimited, rateLimitIn } from './quota/rate-limited.ts'
 export type { RetentionConfig } from './retention/schema.ts'
-export { latestEnds } from './retention/retention.ts'
+export { countedGroups, dueGroups, newestOf } from './retention/retention.ts'
 export type { LedgerPlace } from './ledger/row.ts'
-export { type PerState } from './retention/row.ts'
+export type { Counting, DueGroup, Newest, PerState, RuleGroup } from './retention/row.ts'
+export { prunableStates } from './retention/row.ts'
 export type { RouteRecord } from './route/port.ts'
 export type { ScheduleFilter } from './schedule/port.ts'
 export {

@@ -73,16 +73,7 @@ export { renew, sweep, takeOver } from './lease/upkeep.ts'
 export { removeGone } from './worker/registry.ts'
 export { isSilent, isTakenForGone } from './worker/worker.ts'
 export { promote } from './queue/promote.ts'
-export type {
-  Counted,
-  Duties,
-  FoldableWanted,
-  Kind,
-  Kinds,
-  Loaded,
-  PrunableWanted,
-  Wanted,
-} from './transition/wanted.ts'
+export type { Counted, Duties, FoldableWanted, Kind, Kinds, Loaded, Wanted } from './transition/wanted.ts'
 export {
   blobReference,
   childKey,

@@ -7,27 +7,6 @@ export function retention({ rule, timed, expect }: Suite): void {
     retention: { completed: { ageMs: 60_000 }, failed: 'forever', canceled: { ageMs: 10_000 } },
   } as const
   const none: PerState = { completed: 0, failed: 0, canceled: 0 }
-  const always: PerState = { completed: 8e15, failed: 8e15, canceled: 8e15 }
-
-  /** One pass, as a runtime makes it, without its shortcut of leaving out what is young. */
-  async function pruned(scene: Scene, dryRun = false): Promise<PerState> {
-    const sum = { ...none } as Record<keyof PerState, number>
-    let excess: PerState | undefined
-    for (let after: number | undefined = 0; after !== undefined;) {
-      const given = excess === undefined ? {} : { excess, ends: always }
-      const answer: Awaited<ReturnType<typeof scene.write<'prune'>>> = await scene.write({
-        kind: 'prune',
-        after,
-        dryRun,
-        ...given,
-      })
-      for (const state of Object.keys(sum) as (keyof PerState)[]) sum[state] += answer.pruned[state]
-      excess = answer.excess
-      after = answer.next
-    }
-    return sum
-  }
-
   /** A young task, so that none of the others is the newest or has the newest lease. */
   async function young(scene: Scene): Promise<void> {
     await scene.running({ type: 'young' })
@@ -50,12 +29,12 @@ export function retention({ rule, timed, expect }: Suite): void {
       await scene.pass(59_999)
       const later = await done(scene)
       await young(scene)
-      expect(await pruned(scene)).toEqual({ ...none, canceled: 1 })
+      expect(await scene.prune()).toEqual({ ...none, canceled: 1 })
       expect(await scene.state(old)).toBe('completed')
       await scene.pass(1)
-      expect(await pruned(scene, true)).toEqual({ ...none, completed: 1 })
+      expect(await scene.prune(true)).toEqual({ ...none, completed: 1 })
       expect(await scene.state(old)).toBe('completed')
-      expect(await pruned(scene)).toEqual({ ...none, completed: 1 })
+      expect(await scene.prune()).toEqual({ ...none, completed: 1 })
       expect(await scene.read({ kind: 'task', taskId: old })).toBeUndefined()
       expect(await scene.read({ kind: 'events', taskId: old, after: 0, limit: 10 })).toBeUndefined()
       expect(await scene.state(later)).toBe('completed')
@@ -77,7 +56,7 @@ export function retention({ rule, timed, expect }: Suite): void {
       await scene.settle(first)
       await young(scene)
       await scene.pass(10)
-      expect(await pruned(scene)).toEqual({ ...none, completed: 1 })
+      expect(await scene.prune()).toEqual({ ...none, completed: 1 })
       const second = await scene.running(named)
       expect(second).toMatchObject({ taskId: 'mine', attempt: 1, steps: 0 })
       expect(await scene.step(second, 'one', '"second"')).toEqual({ fenced: 'ok' })
@@ -95,7 +74,7 @@ export function retention({ rule, timed, expect }: Suite): void {
   rule('6.6 without a rule nothing is deleted', async (scene) => {
     await done(scene)
     await scene.accepted()
-    expect(await pruned(scene)).toEqual(none)
+    expect(await scene.prune()).toEqual(none)
   })
 
   rule(
@@ -103,13 +82,13 @@ export function retention({ rule, timed, expect }: Suite): void {
     async (scene) => {
       const ids: string[] = []
       for (let n = 0; n < 5; n++) ids.push(await done(scene))
-      expect(await pruned(scene, true)).toEqual({ ...none, completed: 3 })
-      expect(await pruned(scene)).toEqual({ ...none, completed: 3 })
+      expect(await scene.prune(true)).toEqual({ ...none, completed: 3 })
+      expect(await scene.prune()).toEqual({ ...none, completed: 3 })
       const { taskIds } = await scene.read({ kind: 'taskIds', filter: {} })
       expect(taskIds).toEqual([ids[4], ids[3]])
       await done(scene)
-      expect(await pruned(scene)).toEqual({ ...none, completed: 1 })
-      expect(await pruned(scene)).toEqual(none)
+      expect(await scene.prune()).toEqual({ ...none, completed: 1 })
+      expect(await scene.prune()).toEqual(none)
     },
     { config: { retention: { completed: { count: 2 } } } },
   )
@@ -119,17 +98,107 @@ export function retention({ rule, timed, expect }: Suite): void {
     async (scene) => {
       for (let n = 0; n < 10; n += 1) await done(scene)
       await young(scene)
-      const first = { kind: 'prune', after: 0, ends: always } as const
-      const { excess } = await scene.write(first)
-      expect(excess).toEqual({ ...none, completed: 7 })
+      const due = await scene.due()
+      expect(due.tasks).toHaveLength(7)
       // The third has come further than the others.
-      const answers = await Promise.all([0, 0, 5].map((after) => scene.write({ ...first, after, excess })))
+      const answers = await Promise.all(
+        [due.tasks, due.tasks, due.tasks.slice(5)].map((tasks) =>
+          scene.write({ kind: 'prune', ...due, tasks }),
+        ),
+      )
       const sums = answers.map(({ pruned: { completed } }) => completed)
       expect(sums).toEqual([7, 0, 0])
+      // One that comes late knows no more than before.
+      expect(await scene.write({ kind: 'prune', ...due })).toMatchObject({ pruned: none })
       expect((await scene.stats()).deleted).toMatchObject({ completed: 7 })
       expect(scene.failures).toEqual([])
     },
     { config: { retention: { completed: { count: 3 } } } },
+  )
+
+  timed(
+    '6.6 a count of a task type counts its tasks alone, and the general count those of the other types',
+    async (scene) => {
+      const ofType = new Map<string, string[]>([
+        ['audit', []],
+        ['ping', []],
+        ['work', []],
+        ['mail', []],
+      ])
+      for (let n = 0; n < 4; n += 1) for (const [type, ids] of ofType) ids.push(await done(scene, { type }))
+      const last = await done(scene, { type: 'ping' })
+      await young(scene)
+      const left = async (type: string) => {
+        const { taskIds } = await scene.read({
+          kind: 'taskIds',
+          filter: { types: [type], states: ['completed'] },
+        })
+        return taskIds.toReversed()
+      }
+      expect(await scene.prune(true)).toEqual({ ...none, completed: 5 + 4 })
+      expect(await scene.prune()).toEqual({ ...none, completed: 5 + 4 })
+      expect(await left('audit')).toEqual(ofType.get('audit'))
+      expect(await left('ping')).toEqual([last])
+      // Mail and work together: three.
+      expect(await left('mail')).toEqual(ofType.get('mail')?.slice(2))
+      expect(await left('work')).toEqual(ofType.get('work')?.slice(3))
+      expect(await scene.prune()).toEqual(none)
+      await scene.pass(10_000)
+      expect(await scene.prune()).toEqual({ ...none, completed: 1 })
+      expect(await left('ping')).toEqual([])
+    },
+    {
+      config: {
+        retention: {
+          completed: { count: 3 },
+          types: { audit: { completed: 'forever' }, ping: { completed: { count: 1, ageMs: 10_000 } } },
+        },
+      },
+    },
+  )
+
+  rule(
+    '6.6 a task that another rule keeps takes no place of the newest: those are kept beside it',
+    async (scene) => {
+      const ids: string[] = []
+      for (const idempotencyKey of ['a', 'b', undefined, undefined, undefined])
+        ids.push(await done(scene, idempotencyKey === undefined ? {} : { idempotencyKey }))
+      expect(await scene.prune()).toEqual({ ...none, completed: 1 })
+      const { taskIds } = await scene.read({ kind: 'taskIds', filter: {} })
+      expect(taskIds.toReversed()).toEqual(ids.filter((_, n) => n !== 2))
+    },
+    { config: { retention: { completed: { count: 2 } } } },
+  )
+
+  rule(
+    '6.6 a count under other rules deletes no more than those in force allow',
+    async (scene) => {
+      for (let n = 0; n < 4; n += 1) await done(scene)
+      for (let n = 0; n < 4; n += 1) await done(scene, { type: 'audit' })
+      await young(scene)
+      const { tasks } = await scene.due()
+      expect(tasks).toHaveLength(2)
+      const all = [1, 2, 3, 4]
+      const prune = (newest: object) =>
+        scene.write({
+          kind: 'prune',
+          tasks: all,
+          newest: [{ state: 'completed', count: 2, from: 9, ...newest }],
+        })
+      // Audits were among them; fewer were to be kept; it was another state, or another type.
+      for (const other of [
+        {},
+        { except: ['audit'], count: 1 },
+        { except: ['audit'], state: 'failed' },
+        { type: 'audit' },
+      ])
+        expect(await prune(other)).toEqual({ pruned: none, looked: 4 })
+      // With fewer types, or more tasks, it holds all the more.
+      expect(await prune({ except: ['audit', 'mail'], count: 3, from: 2 })).toMatchObject({
+        pruned: { ...none, completed: 1 },
+      })
+    },
+    { config: { retention: { completed: { count: 2 }, types: { audit: { completed: 'forever' } } } } },
   )
 
   timed(
@@ -140,11 +209,11 @@ export function retention({ rule, timed, expect }: Suite): void {
       const other = await done(scene)
       await done(scene)
       await scene.pass(5_000)
-      expect(await pruned(scene)).toEqual({ ...none, completed: 1 })
+      expect(await scene.prune()).toEqual({ ...none, completed: 1 })
       expect(await scene.read({ kind: 'task', taskId: brief })).toBeUndefined()
       await scene.pass(60_000)
       await done(scene)
-      expect(await pruned(scene)).toEqual({ ...none, completed: 2 })
+      expect(await scene.prune()).toEqual({ ...none, completed: 2 })
       expect(await scene.state(kept)).toBe('completed')
       expect(await scene.read({ kind: 'task', taskId: other })).toBeUndefined()
     },
@@ -165,10 +234,10 @@ export function retention({ rule, timed, expect }: Suite): void {
       const first = await done(scene, key)
       await young(scene)
       await scene.pass(100_000)
-      expect(await pruned(scene)).toEqual(none)
+      expect(await scene.prune()).toEqual(none)
       expect(await scene.submit(key)).toMatchObject({ accepted: true, taskId: first })
       await scene.pass(100_000)
-      expect(await pruned(scene)).toEqual({ ...none, completed: 1 })
+      expect(await scene.prune()).toEqual({ ...none, completed: 1 })
       const again = await scene.submit(key)
       expect(again).toMatchObject({ accepted: true })
       expect(again.accepted && again.taskId).not.toBe(first)
@@ -195,11 +264,11 @@ export function retention({ rule, timed, expect }: Suite): void {
       await scene.settle(parent)
       await young(scene)
       await scene.pass(60_000)
-      expect(await pruned(scene)).toEqual(none)
+      expect(await scene.prune()).toEqual(none)
       await scene.cancel(child)
       await scene.pass(10_000)
       // Both in one commit: the parent first.
-      expect(await pruned(scene)).toEqual({ ...none, completed: 1, canceled: 1 })
+      expect(await scene.prune()).toEqual({ ...none, completed: 1, canceled: 1 })
       expect(await scene.read({ kind: 'task', taskId: parent.taskId })).toBeUndefined()
       expect(await scene.read({ kind: 'task', taskId: child })).toBeUndefined()
     },
@@ -212,7 +281,7 @@ export function retention({ rule, timed, expect }: Suite): void {
       const old = await done(scene)
       await young(scene)
       await scene.pass(60_000)
-      expect(await pruned(scene)).toEqual({ ...none, completed: 1 })
+      expect(await scene.prune()).toEqual({ ...none, completed: 1 })
       expect(await scene.cancel(old)).toEqual({ canceled: false })
       expect(await scene.write({ kind: 'signal', taskId: old, name: 'x', value: 'null' })).toMatchObject({
         delivered: false,
@@ -228,7 +297,7 @@ export function retention({ rule, timed, expect }: Suite): void {
       const first = await done(scene, { input })
       await scene.pass(60_000)
       const second = await scene.running({ input })
-      expect(await pruned(scene)).toEqual({ ...none, completed: 1 })
+      expect(await scene.prune()).toEqual({ ...none, completed: 1 })
       expect(await scene.read({ kind: 'task', taskId: first })).toBeUndefined()
       const [queued] = await scene.history(second.taskId)
       expect(queued?.data).toContain('xxx')

@@ -3,6 +3,11 @@ import {
   type ExecutionConfig,
   type ExecutionConfigInput,
   type Digest,
+  countedGroups,
+  dueGroups,
+  newestOf,
+  type PerState,
+  prunableStates,
   StoreError,
   type EventType,
   type OutputChunk,
@@ -225,6 +230,50 @@ export class Scene {
 
   async eventTypes(taskId: string): Promise<readonly EventType[]> {
     return (await this.history(taskId)).map(({ type }) => type)
+  }
+
+  /** The write of a pass of retention as it would be now: the tasks that its rules may no longer keep, and what it knows of the newest. */
+  async due(): Promise<Omit<Write<'prune'>, 'kind'>> {
+    const { retention } = this.config
+    if (retention === undefined) return { tasks: [] }
+    let counting = countedGroups(retention)
+    for (let before: number | undefined = Number.MAX_SAFE_INTEGER; before !== undefined;) {
+      const answer: Reads['newestKept']['answer'] = await this.read({
+        kind: 'newestKept',
+        groups: counting,
+        before,
+      })
+      counting = answer.groups
+      before = answer.next
+    }
+    const newest = newestOf(counting)
+    const tasks: number[] = []
+    const groups = dueGroups(retention, this.now, newest)
+    const keysUntil = this.now - retention.keysMs
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const answer: Reads['prunable']['answer'] = await this.read({
+        kind: 'prunable',
+        groups,
+        keysUntil,
+        after,
+      })
+      tasks.push(...answer.tasks)
+      after = answer.next
+    }
+    return { tasks, newest }
+  }
+
+  /** One pass of retention, as a runtime makes it: how many tasks it deleted. */
+  async prune(dryRun = false): Promise<PerState> {
+    const sum = { completed: 0, failed: 0, canceled: 0 }
+    const { newest = [], tasks } = await this.due()
+    for (let rest = tasks; rest.length > 0;) {
+      const some = rest.slice(0, 1_000)
+      const { pruned, looked } = await this.write({ kind: 'prune', tasks: some, newest, dryRun })
+      for (const state of prunableStates) sum[state] += pruned[state]
+      rest = rest.slice(looked)
+    }
+    return sum
   }
 
   stats(): Promise<Reads['stats']['answer']> {

@@ -1,5 +1,14 @@
 import type { RetentionConfig } from './schema.ts'
-import { type PerState, type PrunableRow, type PrunableState, prunableStates } from './row.ts'
+import {
+  type Counting,
+  type DueGroup,
+  type Newest,
+  type PerState,
+  type PrunableRow,
+  type PrunableState,
+  prunableStates,
+  type RuleGroup,
+} from './row.ts'
 
 /** Why a task that ended is kept, or `due` if it is to be deleted. */
 export type Keeping =
@@ -12,21 +21,25 @@ export type Keeping =
   | 'newest'
 
 /**
- * Whether a task that ended is to be deleted. `excess`: how many tasks of its state there are above the number that is kept. Children go
+ * Whether a task that ended is to be deleted. `newest`: what is known of the newest of some groups. Children go
  * after their parent, never before it; `isGone`: a task is deleted in the same commit. Source: `docs/semantics.md 6.6`.
  */
 export function decideRetention(
   row: PrunableRow,
   rules: RetentionConfig,
   now: number,
-  excess: number,
+  newest: readonly Newest[] = [],
   isGone: (task: number) => boolean = () => false,
 ): Keeping {
   const own = rules.types[row.type]?.[row.state]
   const rule = own ?? rules[row.state]
   if (rule === 'forever') return 'within_rule'
-  const isOld = rule.ageMs !== undefined && row.finishedAt + rule.ageMs <= now
-  const isExcess = own === undefined && 'count' in rule && rule.count !== undefined && excess > 0
+  const { ageMs, count } = rule
+  const isOld = ageMs !== undefined && row.finishedAt + ageMs <= now
+  const group = own === undefined ? othersOf(rules, row.state) : { state: row.state, type: row.type }
+  const isExcess =
+    count !== undefined &&
+    newest.some((known) => known.count >= count && row.id < known.from && isPartOf(known, group))
   if (!isOld && !isExcess) return 'within_rule'
   if (row.parent !== null && !isGone(row.parent)) return 'has_parent'
   if (row.hasOpenChildren) return 'has_open_children'
@@ -35,27 +48,61 @@ export function decideRetention(
   return row.isNewest ? 'newest' : 'due'
 }
 
-/** How many tasks of each state are above the number that is kept; `present`: those that are there. */
-export function excessOf(rules: RetentionConfig, present: PerState): PerState {
-  return perState((state) => {
-    const rule = rules[state]
-    return rule === 'forever' || rule.count === undefined ? 0 : Math.max(0, present[state] - rule.count)
+/** The groups of which the newest are kept, to be counted: without that it is not known how far the rules reach. */
+export function countedGroups(rules: RetentionConfig): readonly Counting[] {
+  return ruledGroups(rules).flatMap(({ group, rule: { count } }) =>
+    count === undefined ? [] : [{ ...group, count, left: count }],
+  )
+}
+
+/** Where the newest of the groups begin that were counted to the end. */
+export function newestOf(counted: readonly Counting[]): readonly Newest[] {
+  return counted.flatMap(({ left, from, ...group }) =>
+    from === undefined || left > 0 ? [] : [{ ...group, from }],
+  )
+}
+
+/** The tasks that the rules may no longer keep. It does not hold more than the rules do: {@link decideRetention} decides. */
+export function dueGroups(
+  rules: RetentionConfig,
+  now: number,
+  newest: readonly Newest[],
+): readonly DueGroup[] {
+  return ruledGroups(rules).flatMap(({ group, rule: { ageMs, count } }): DueGroup[] => {
+    const found = newest.find((known) => known.count === count && isPartOf(known, group))
+    if (ageMs === undefined && found === undefined) return []
+    return [
+      {
+        ...group,
+        ...(ageMs === undefined ? {} : { until: now - ageMs }),
+        ...(found === undefined ? {} : { below: found.from }),
+      },
+    ]
   })
 }
 
-/**
- * The latest time at which a task of each state can have ended if it is to be deleted; `-1` for none. It does not hold more than the rules do:
- * {@link decideRetention} decides.
- */
-export function latestEnds(rules: RetentionConfig, now: number, excess: PerState): PerState {
-  return perState((state) => {
-    const own = Object.values(rules.types).map((of) => of[state])
-    const ages = [rules[state], ...own].flatMap((rule) =>
-      rule === undefined || rule === 'forever' || rule.ageMs === undefined ? [] : [rule.ageMs],
-    )
-    if (excess[state] > 0) return now
-    return ages.length === 0 ? -1 : Math.max(-1, now - Math.min(...ages))
-  })
+type Rule = Exclude<RetentionConfig[PrunableState], 'forever'>
+
+/** All groups of tasks that are not kept forever, each with its rule. */
+function ruledGroups(rules: RetentionConfig): readonly { readonly group: RuleGroup; readonly rule: Rule }[] {
+  return prunableStates.flatMap((state) =>
+    [
+      { group: othersOf(rules, state), rule: rules[state] },
+      ...Object.entries(rules.types).map(([type, of]) => ({ group: { state, type }, rule: of[state] })),
+    ].flatMap(({ group, rule }) => (rule === undefined || rule === 'forever' ? [] : [{ group, rule }])),
+  )
+}
+
+/** All tasks of a state whose type has no rule of its own. */
+function othersOf({ types }: RetentionConfig, state: PrunableState): RuleGroup {
+  const except = Object.keys(types).filter((type) => types[type]?.[state] !== undefined)
+  return except.length === 0 ? { state } : { state, except }
+}
+
+/** Whether every task of the one group is one of the other. Rules may have changed since it was counted. */
+function isPartOf(part: RuleGroup, whole: RuleGroup): boolean {
+  if (part.state !== whole.state || part.type !== whole.type) return false
+  return (whole.except ?? []).every((type) => part.except?.includes(type))
 }
 
 export function perState(of: (state: PrunableState) => number): PerState {

@@ -7,14 +7,38 @@ export type PrunableState = (typeof prunableStates)[number]
 /** A number for each state in which a task can be deleted. */
 export type PerState = Readonly<Record<PrunableState, number>>
 
+/** The tasks that one rule is about: those of a state with this type; without a type, those that have none of the types in `except`. */
+export interface RuleGroup {
+  readonly state: PrunableState
+  readonly type?: string
+  readonly except?: readonly string[]
+}
+
+/** So many tasks of a group ended, and have the number `from` or a higher one. Once true of a store, that stays true, whatever is deleted. */
+export interface Newest extends RuleGroup {
+  readonly count: number
+  readonly from: number
+}
+
+/** A count of the newest under way: `left` are still to be found, and `from` is there once all were. */
+export interface Counting extends RuleGroup {
+  readonly count: number
+  readonly left: number
+  readonly from?: number
+}
+
+/** The tasks of a group that ended at a time or before, or have a lower number. */
+export interface DueGroup extends RuleGroup {
+  readonly until?: number
+  readonly below?: number
+}
+
 /** A task that ended, with all that decides whether it may be deleted, and all that has to be known to delete it. */
 export interface PrunableRow {
   readonly id: number
   readonly state: PrunableState
   readonly type: string
   readonly finishedAt: number
-  /** The number of its events. */
-  readonly seq: number
   /** Its parent, while that is there: `verify` needs its children. */
   readonly parent: number | null
   /** A child of it has not ended. */
@@ -31,14 +55,4 @@ export interface PrunableRow {
   /** The amounts that it adds to sums that only rise, by their names; and to those of a client or a schedule. */
   readonly sums: ReadonlyMap<string, number>
   readonly named: ReadonlyMap<string, number>
-}
-
-/** A part of the tasks of a store, from one number on. */
-export interface PrunablePart {
-  readonly after: number
-  readonly rows: readonly PrunableRow[]
-  /** The last task that was looked at; undefined if there was none. */
-  readonly last: { readonly id: number; readonly submittedAt: number } | undefined
-  /** Tasks deleted so far. */
-  readonly retired: PerState
 }

@@ -16,13 +16,9 @@ const KeepTasks = z.union(
   { error: keepRule },
 )
 
-const KeepOfType = z.union([z.literal('forever'), z.strictObject({ ageMs: duration() }).readonly()], {
-  error: "'forever', or an object with ageMs",
-})
-
 /**
  * How long tasks that ended are kept, by their final state. Unset, everything is kept. A rule of a task type takes the
- * place of the general rule as a whole. Source: `docs/semantics.md 6.6`; `docs/retention.md`.
+ * place of the general rule as a whole, and counts the tasks of its type alone. Source: `docs/semantics.md 6.6`; `docs/retention.md`.
  */
 export const RetentionConfig = z
   .strictObject(
@@ -37,9 +33,9 @@ export const RetentionConfig = z
           z
             .strictObject(
               {
-                completed: KeepOfType.optional(),
-                failed: KeepOfType.optional(),
-                canceled: KeepOfType.optional(),
+                completed: KeepTasks.optional(),
+                failed: KeepTasks.optional(),
+                canceled: KeepTasks.optional(),
               },
               { error: 'an object with completed, failed or canceled' },
             )

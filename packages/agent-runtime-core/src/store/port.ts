@@ -10,7 +10,7 @@ import type { Claim, LeaseNotice } from '../lease/lease.ts'
 import type { LeaseReads, LeaseWrites } from '../lease/port.ts'
 import type { ProfileWrites } from '../profile/port.ts'
 import type { QueueWrites } from '../queue/port.ts'
-import type { RetentionWrites } from '../retention/port.ts'
+import type { RetentionReads, RetentionWrites } from '../retention/port.ts'
 import type { RouteReads, RouteWrites } from '../route/port.ts'
 import type { ScheduleReads, ScheduleWrites } from '../schedule/port.ts'
 import type { LedgerReads, LedgerWrites } from '../ledger/port.ts'
@@ -163,6 +163,7 @@ export interface Reads
     LeaseReads,
     WorkerReads,
     PipelineReads,
+    RetentionReads,
     RouteReads,
     SeriesReads,
     SupervisionReads,

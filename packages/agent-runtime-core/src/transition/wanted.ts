@@ -4,7 +4,7 @@ import type { BudgetRow } from '../budget/row.ts'
 import type { ChildRow } from '../child/row.ts'
 import type { EvaluationRow, ReputationRow } from '../evaluation/row.ts'
 import type { PipelineRow } from '../pipeline/row.ts'
-import type { PerState, PrunablePart } from '../retention/row.ts'
+import type { PrunableRow } from '../retention/row.ts'
 import type { History, MemoRow } from '../history/row.ts'
 import type { EntryRow, FoldablePart, LedgerPlace } from '../ledger/row.ts'
 import type { LeaseRow } from '../lease/row.ts'
@@ -78,8 +78,8 @@ export interface Kinds {
   blobs: { name: string; found: readonly [sha256: string, text: string] }
   /** By task: the data of its `task.queued`, with its blob put back. */
   submissions: { name: number; found: readonly [task: number, data: string] }
-  /** Tasks that ended, from a number on. */
-  prunable: { name: PrunableWanted; found: PrunablePart }
+  /** By task that ended: all that has to be known to delete it. */
+  prunable: { name: TaskRow; found: PrunableRow }
   /** The oldest entries of ledgers, from a place on. */
   foldable: { name: FoldableWanted; found: FoldablePart }
   /** By task: its newest checkpoint, if that is what its event says. */
@@ -114,16 +114,6 @@ interface HeadsWanted {
   readonly stream: number
   readonly after: number
   readonly limit: number
-}
-
-export interface PrunableWanted {
-  readonly after: number
-  /** So many tasks are looked at, at the most. */
-  readonly limit: number
-  /** No more are looked at once those that were found have so many events. */
-  readonly events: number
-  /** Only tasks that ended at this time or before, by their state. */
-  readonly ends: PerState
 }
 
 export interface FoldableWanted extends Partial<LedgerPlace> {

@@ -22,7 +22,7 @@ import type { KeyRow } from '../submit/row.ts'
 import type { LeaseRow } from '../lease/row.ts'
 import type { QuotaRow } from '../quota/row.ts'
 import type { PipelineRow } from '../pipeline/row.ts'
-import type { PrunablePart, PrunableRow } from '../retention/row.ts'
+import type { PrunableRow } from '../retention/row.ts'
 import type { ScheduleRow } from '../schedule/row.ts'
 import type { SignalRow, WaitRow } from '../wait/row.ts'
 import type { StreamRow } from '../queue/row.ts'
@@ -89,8 +89,8 @@ export interface Base {
   readonly blobs: ReadonlyMap<string, string>
   /** Data of single events that an operation asks about, by `task:seq`. */
   readonly events: ReadonlyMap<string, string>
-  /** By the number that it begins after: a part of the tasks that ended. */
-  readonly prunable: ReadonlyMap<number, PrunablePart>
+  /** Tasks that ended, and may be deleted. */
+  readonly prunable: ReadonlyMap<number, PrunableRow>
   /** By the name of the place that it begins at: a part of the ledgers. */
   readonly foldable: ReadonlyMap<string, FoldablePart>
   /** The schedules that an operation names, and how many there are if one may be added. */

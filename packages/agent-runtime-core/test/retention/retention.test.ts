@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseExecutionConfig } from '../../src/schemas.ts'
-import { decideRetention, excessOf, latestEnds } from '../../src/retention/retention.ts'
-import type { PrunableRow } from '../../src/retention/row.ts'
+import { countedGroups, decideRetention, dueGroups, newestOf } from '../../src/retention/retention.ts'
+import type { Newest, PrunableRow } from '../../src/retention/row.ts'
 
 const day = 86_400_000
 const now = 1_000 * day
@@ -17,7 +17,6 @@ const row = (more: Partial<PrunableRow> = {}): PrunableRow => ({
   state: 'completed',
   type: 'work',
   finishedAt: now - 10 * day,
-  seq: 3,
   parent: null,
   hasOpenChildren: false,
   isLastRun: false,
@@ -36,7 +35,7 @@ describe('the tasks that retention keeps (docs/semantics.md 6.6)', () => {
     const rules = rulesOf({})
     const verdicts = (ageMs: number) =>
       (['completed', 'failed', 'canceled'] as const).map((state) =>
-        decideRetention(row({ state, finishedAt: now - ageMs }), rules, now, 0),
+        decideRetention(row({ state, finishedAt: now - ageMs }), rules, now),
       )
     expect(verdicts(7 * day - 1)).toEqual(['within_rule', 'within_rule', 'within_rule'])
     expect(verdicts(7 * day)).toEqual(['due', 'within_rule', 'due'])
@@ -54,48 +53,87 @@ describe('the tasks that retention keeps (docs/semantics.md 6.6)', () => {
     ['any other', {}, 'due'],
   ])('6.6 %s', (_, more, expected) => {
     const rules = rulesOf({ completed: { ageMs: 1_000 }, keysMs: day })
-    expect(decideRetention(row(more), rules, now, 0)).toBe(expected)
+    expect(decideRetention(row(more), rules, now)).toBe(expected)
   })
 
   test('6.6 a parent that is deleted in the same commit keeps no child', () => {
     const gone = (task: number) => task === 3
-    expect(decideRetention(row({ parent: 3 }), rulesOf({}), now, 0, gone)).toBe('due')
-    expect(decideRetention(row({ parent: 4 }), rulesOf({}), now, 0, gone)).toBe('has_parent')
+    expect(decideRetention(row({ parent: 3 }), rulesOf({}), now, [], gone)).toBe('due')
+    expect(decideRetention(row({ parent: 4 }), rulesOf({}), now, [], gone)).toBe('has_parent')
   })
+
+  const newest = (more: Partial<Newest> = {}): readonly Newest[] => [
+    { state: 'completed', count: 100, from: 8, ...more },
+  ]
 
   test('6.6 whichever of age and count is reached first counts', () => {
     const rules = rulesOf({ completed: { ageMs: 20 * day, count: 100 } })
-    expect(decideRetention(row(), rules, now, 0)).toBe('within_rule')
-    expect(decideRetention(row(), rules, now, 1)).toBe('due')
-    expect(excessOf(rules, { completed: 103, failed: 9, canceled: 9 })).toEqual({
-      completed: 3,
-      failed: 0,
-      canceled: 0,
-    })
-    expect(excessOf(rules, { completed: 99, failed: 9, canceled: 9 }).completed).toBe(0)
+    expect(decideRetention(row(), rules, now, newest({ from: 7 }))).toBe('within_rule')
+    expect(decideRetention(row(), rules, now, newest())).toBe('due')
+    expect(decideRetention(row({ finishedAt: now - 20 * day }), rules, now)).toBe('due')
+    const gone = (task: number) => task === 3
+    expect(decideRetention(row({ parent: 3 }), rules, now, newest(), gone)).toBe('due')
   })
 
   test('6.6 a rule of a type takes the place of the general one, its count too', () => {
     const rules = rulesOf({
       completed: { count: 1 },
-      types: { audit: { completed: 'forever' }, ping: { completed: { ageMs: 5 } } },
+      types: {
+        audit: { completed: 'forever' },
+        ping: { completed: { ageMs: 5 } },
+        mail: { completed: { count: 50 } },
+      },
     })
-    expect(decideRetention(row({ type: 'audit' }), rules, now, 5)).toBe('within_rule')
-    expect(decideRetention(row({ type: 'ping', finishedAt: now - 4 }), rules, now, 5)).toBe('within_rule')
-    expect(decideRetention(row({ type: 'ping', finishedAt: now - 5 }), rules, now, 0)).toBe('due')
-    expect(decideRetention(row({ type: 'toString' }), rules, now, 1)).toBe('due')
+    const others = newest({ except: ['audit', 'ping', 'mail'] })
+    const verdict = (more: Partial<PrunableRow>, known = others) =>
+      decideRetention(row(more), rules, now, known)
+    expect(verdict({ type: 'audit' })).toBe('within_rule')
+    expect(verdict({ type: 'ping', finishedAt: now - 4 })).toBe('within_rule')
+    expect(verdict({ type: 'ping', finishedAt: now - 5 })).toBe('due')
+    expect(verdict({ type: 'toString' })).toBe('due')
+    expect(verdict({ type: 'mail' })).toBe('within_rule')
+    expect(verdict({ type: 'mail' }, newest({ type: 'mail' }))).toBe('due')
+    expect(verdict({}, newest({ type: 'mail' }))).toBe('within_rule')
   })
 
-  test('6.6 a task that ended later than any rule reaches is not looked at', () => {
-    const none = { completed: 0, failed: 0, canceled: 0 }
+  test.each<[string, Partial<Newest>, string]>([
+    ['of fewer tasks than are kept', { count: 99 }, 'within_rule'],
+    ['of more tasks than are kept', { count: 101 }, 'due'],
+    ['of another state', { state: 'failed' }, 'within_rule'],
+    ['with a type among them that has a rule of its own now', { except: [] }, 'within_rule'],
+    ['without a type that had a rule of its own', { except: ['mail', 'audit'] }, 'due'],
+  ])('6.6 a count %s is judged by the rules in force', (_, more, expected) => {
+    const rules = rulesOf({ completed: { count: 100 }, types: { audit: { completed: 'forever' } } })
+    expect(decideRetention(row(), rules, now, newest({ except: ['audit'], ...more }))).toBe(expected)
+  })
+
+  test('6.6 each type with a rule of its own is a group, and all others are one', () => {
     const rules = rulesOf({
-      completed: { ageMs: 10 * day },
+      completed: { ageMs: 10 * day, count: 9 },
       failed: 'forever',
       canceled: { count: 5 },
-      types: { ping: { completed: { ageMs: day } } },
+      types: { ping: { completed: { ageMs: day }, failed: { count: 2 } }, audit: { canceled: 'forever' } },
     })
-    expect(latestEnds(rules, now, none)).toEqual({ completed: now - day, failed: -1, canceled: -1 })
-    expect(latestEnds(rules, now, { ...none, canceled: 1 }).canceled).toBe(now)
+    const counted = countedGroups(rules)
+    expect(counted).toEqual([
+      { state: 'completed', except: ['ping'], count: 9, left: 9 },
+      { state: 'failed', type: 'ping', count: 2, left: 2 },
+      { state: 'canceled', except: ['audit'], count: 5, left: 5 },
+    ])
+    const found = counted.map((group, at) => ({ ...group, left: at < 2 ? 0 : 1, from: 4 }))
+    expect(newestOf(found)).toEqual([
+      { state: 'completed', except: ['ping'], count: 9, from: 4 },
+      { state: 'failed', type: 'ping', count: 2, from: 4 },
+    ])
+    expect(dueGroups(rules, now, newestOf(found))).toEqual([
+      { state: 'completed', except: ['ping'], until: now - 10 * day, below: 4 },
+      { state: 'completed', type: 'ping', until: now - day },
+      { state: 'failed', type: 'ping', below: 4 },
+    ])
+    expect(dueGroups(rules, now, [])).toEqual([
+      { state: 'completed', except: ['ping'], until: now - 10 * day },
+      { state: 'completed', type: 'ping', until: now - day },
+    ])
   })
 
   test.each([
@@ -107,10 +145,10 @@ describe('the tasks that retention keeps (docs/semantics.md 6.6)', () => {
     ],
     ['an age of 0', { failed: { ageMs: 0 } }, 'failed', "'forever', or an object with ageMs, count or both"],
     [
-      'a count for a type',
-      { types: { a: { failed: { count: 1 } } } },
+      'no age and no count for a type',
+      { types: { a: { failed: {} } } },
       'failed',
-      "'forever', or an object with ageMs",
+      "'forever', or an object with ageMs, count or both",
     ],
     ['an unknown state', { rejected: 'forever' }, 'rejected', ''],
   ])('%s is refused, and what is allowed is said', (_, retention, where, allowed) => {

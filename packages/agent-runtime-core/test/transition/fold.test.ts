@@ -191,7 +191,7 @@ const operations: {
     'task.queued',
     'child.spawned',
   ],
-  prune: [{ after: 0 }, running, { pruned: { completed: 0, failed: 0, canceled: 0 } }],
+  prune: [{ tasks: [7] }, running, { pruned: { completed: 0, failed: 0, canceled: 0 }, looked: 1 }],
   foldLedger: [{ until: 0 }, {}, { folded: 0 }],
   registerWorkers: [{ workers: [{ workerId: 'v', capacity: 1, types: ['*'] }] }, {}, true],
   drainWorkers: [{ workerIds: ['w'] }, running, true],

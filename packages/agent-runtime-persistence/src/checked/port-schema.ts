@@ -31,7 +31,11 @@ import {
   type Recovered,
   type Sample,
   type Reads,
-  type PerState,
+  type Counting,
+  type DueGroup,
+  type Newest,
+  type RuleGroup,
+  prunableStates,
   type PipelineTerms,
   type ScheduledRun,
   type ScheduleDefinition,
@@ -256,9 +260,13 @@ const wait = z.discriminatedUnion('kind', [
   }),
 ])
 
-/** Times may lie before 1970, and -1 stands for none. */
-const perState = (of: z.ZodType) =>
-  z.strictObject({ completed: of, failed: of, canceled: of } satisfies Shape<PerState>)
+const numbers = z.array(whole).max(1_000)
+
+const ruleGroup = {
+  state: z.enum(prunableStates),
+  type: text.optional(),
+  except: z.array(text).optional(),
+} satisfies Shape<RuleGroup>
 
 const sibling = z.strictObject({
   id: name,
@@ -371,9 +379,10 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     reason: text.optional(),
   },
   prune: {
-    after: whole,
-    excess: perState(whole).optional(),
-    ends: perState(instant).optional(),
+    tasks: numbers,
+    newest: z
+      .array(z.strictObject({ ...ruleGroup, count: whole, from: whole } satisfies Shape<Newest>))
+      .optional(),
     dryRun: flag.optional(),
   },
   abortSettled: {
@@ -540,13 +549,35 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
       .optional(),
   },
   swarms: { name: text.optional() },
+  newestKept: {
+    groups: z.array(
+      z.strictObject({
+        ...ruleGroup,
+        count: whole,
+        left: whole,
+        from: whole.optional(),
+      } satisfies Shape<Counting>),
+    ),
+    before: whole.optional(),
+  },
+  prunable: {
+    groups: z.array(
+      z.strictObject({
+        ...ruleGroup,
+        until: instant.optional(),
+        below: whole.optional(),
+      } satisfies Shape<DueGroup>),
+    ),
+    keysUntil: instant,
+    after: whole,
+  },
   stats: {},
   explain: { taskId },
   waits: {},
   runs: {
     after: whole.optional(),
     before: whole.optional(),
-    these: z.array(whole).max(1_000).optional(),
+    these: numbers.optional(),
     limit: page,
   },
   samples: { stepMs: sampleStep, from: instant, to: instant, type: text.optional(), lane: Lane.optional() },

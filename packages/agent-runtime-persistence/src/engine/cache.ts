@@ -26,7 +26,7 @@ import {
   type LeaseRow,
   type Loaded,
   type FoldablePart,
-  type PrunablePart,
+  type PrunableRow,
   type QuotaRow,
   type ReputationRow,
   type ScheduleRow,
@@ -91,7 +91,7 @@ export class Cache implements Base {
   /** The data of `task.queued` of heads, as far as it was read with them. */
   submissions = new Map<number, string>()
   readonly events = new Map<string, string>()
-  readonly prunable = new Map<number, PrunablePart>()
+  readonly prunable = new Map<number, PrunableRow>()
   readonly foldable = new Map<string, FoldablePart>()
   readonly waits = new Map<number, readonly WaitRow[]>()
   readonly signals = new Map<number, readonly SignalRow[]>()
@@ -174,7 +174,7 @@ export class Cache implements Base {
       for (const [sha256, text] of blobs) this.blobs.set(sha256, text)
     }
     for (const [task, seq, data] of loaded.events ?? none) this.events.set(`${task}:${seq}`, data)
-    for (const part of loaded.prunable ?? none) this.prunable.set(part.after, part)
+    for (const row of loaded.prunable ?? none) this.prunable.set(row.id, row)
     for (const part of loaded.foldable ?? none) this.foldable.set(part.place, part)
     for (const [signal, text] of loaded.signals ?? none) {
       const unread = this.signals.get(signal.task) ?? none

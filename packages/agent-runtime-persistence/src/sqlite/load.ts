@@ -65,7 +65,6 @@ export function prepareLoad(db: Queries) {
   const from = <T extends TableName>(table: T, rest = '') =>
     rows<RowOf<T>>(`SELECT ${listed(table)} FROM ${table} ${rest}`)
   const task = from('task', 'WHERE id = ?')
-  const tasksAfter = from('task', 'WHERE id > ? ORDER BY id LIMIT ? + 0')
   // With the submission, unless that is long: a claim then needs no read of its own.
   const heads = rows<HeadRow>(
     `SELECT ${listed('task', 'task.')}, CASE WHEN event.blob IS NULL AND length(event.data) < 2048 THEN event.data END
@@ -308,7 +307,7 @@ export function prepareLoad(db: Queries) {
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blobText.get(sha256),
     retired: prepareRetired(db),
-    prunable: preparePrunable(db, (after, limit) => tasksAfter.all(after, limit).map(taskOf)),
+    prunable: preparePrunable(db),
     next: () => next.get() ?? [],
     work: prepareWorkLoad(db),
     configurations: prepareConfigurationLoad(db),

@@ -1,19 +1,14 @@
 import {
   type PerState,
-  type PrunablePart,
   type PrunableRow,
   type PrunableState,
-  type PrunableWanted,
   type TaskRow,
 } from '@ku0/agent-runtime-core/transition'
 import type { Queries } from '../views/queries.ts'
 import { costBy, type ReadEvent } from '../views/spent.ts'
 
 /** Reads tasks that ended, with all that has to be known before one of them is deleted. Source: `docs/semantics.md 6.6`. */
-export function preparePrunable(
-  db: Queries,
-  tasksAfter: (after: number, limit: number) => readonly TaskRow[],
-): (wanted: PrunableWanted) => PrunablePart {
+export function preparePrunable(db: Queries): (task: TaskRow) => PrunableRow {
   const typeOf = db
     .prepare<[number], [type: string, client: string]>('SELECT type, client FROM stream WHERE id = ?')
     .raw()
@@ -34,35 +29,21 @@ export function preparePrunable(
        FROM event WHERE task = ? ORDER BY seq`,
     )
     .raw()
-  const retired = prepareRetired(db)
 
-  return ({ after, limit, events: mostEvents, ends }) => {
-    const found = limit === 0 ? [] : tasksAfter(after, limit)
-    const taken: TaskRow[] = []
-    let looked = 0
-    let seen = 0
-    for (const row of found) {
-      if (seen >= mostEvents) break
-      looked += 1
-      if (!hasEnded(row, ends)) continue
-      taken.push(row)
-      seen += row.seq
-    }
-    const last = found[looked - 1]
-    const numbers = taken.length === 0 ? [] : newest.all()
-    db.ahead(taken, (row) => rowOf(row, numbers))
-    return {
-      after,
-      rows: taken.map((row) => rowOf(row, numbers)),
-      last: last === undefined ? undefined : { id: last.id, submittedAt: last.submittedAt },
-      retired: retired(),
-    }
-  }
-
-  function rowOf(row: TaskRow, numbers: readonly number[]): PrunableRow {
+  return (row) => {
     const { id, parent, stream } = row
-    const [type = '', client = ''] = (stream === null ? undefined : typeOf.get(stream)) ?? []
-    const list = events.all(id)
+    const asked = {
+      stream: () => (stream === null ? undefined : typeOf.get(stream)),
+      events: () => events.all(id),
+      parent: () => (parent === null ? undefined : parentOf.get(parent)),
+      child: () => openChild.get(id),
+      schedule: () => lastRun.get(id),
+      newest: () => newest.all(),
+    }
+    // A commit waits for the answers: where they take their time, all are asked for at once.
+    db.ahead(Object.values(asked), (read) => read())
+    const [type = '', client = ''] = asked.stream() ?? []
+    const list = asked.events()
     const read = list.map(
       ([seq, kind, data, , hash]): ReadEvent & { readonly hash: Buffer; readonly seq: number } => ({
         seq,
@@ -78,11 +59,10 @@ export function preparePrunable(
       state: row.state as PrunableState,
       type,
       finishedAt: row.finishedAt ?? 0,
-      seq: row.seq,
-      parent: parent !== null && parentOf.get(parent) !== undefined ? parent : null,
-      hasOpenChildren: openChild.get(id) !== undefined,
-      isLastRun: lastRun.get(id) !== undefined,
-      isNewest: numbers.includes(id),
+      parent: asked.parent() === undefined ? null : parent,
+      hasOpenChildren: asked.child() !== undefined,
+      isLastRun: asked.schedule() !== undefined,
+      isNewest: asked.newest().includes(id),
       key: typeof key === 'string' ? key : null,
       leases: read.flatMap(({ type: kind, it }) =>
         kind === 'task.started' ? [it['dispatch'] as number] : [],
@@ -100,10 +80,6 @@ export function prepareRetired(db: Queries): () => PerState {
   const sum = db.prepare<[string], number>('SELECT value FROM retired WHERE name = ?').pluck()
   const of = (state: PrunableState) => sum.get(`state ${state}`) ?? 0
   return () => ({ completed: of('completed'), failed: of('failed'), canceled: of('canceled') })
-}
-
-function hasEnded({ state, finishedAt }: TaskRow, ends: PerState): boolean {
-  return finishedAt !== null && state in ends && finishedAt <= ends[state as PrunableState]
 }
 
 /** What a task adds to the sums that only rise, and that `verify` counts from the tasks that are there. */

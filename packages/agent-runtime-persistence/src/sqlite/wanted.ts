@@ -60,7 +60,7 @@ export function prepareWanted(tables: StoredTables, far?: Gather): (wanted: Want
     heads: () => [],
     blobs: (sha256) => [blob(sha256)],
     submissions: (task) => some(tables.event(task, 1)).map((data) => [task, data] as const),
-    prunable: (wanted) => [load.prunable(wanted)],
+    prunable: (task) => [load.prunable(task)],
     foldable: (wanted) => [load.foldable(wanted)],
     checkpoints: (task) => some(tables.checkpoint(task)).map(({ data }) => [task, data] as const),
   }

@@ -15,6 +15,7 @@ import { prepareEvaluationReads } from '../sqlite/evaluations.ts'
 import { prepareLedgerReads } from './ledger.ts'
 import { memoTypes, noMemos, prepareMemos } from './memos.ts'
 import { preparePipelines } from './pipelines.ts'
+import { prepareRetention } from './retention.ts'
 import { prepareRoutes } from './routes.ts'
 import { prepareQueueView } from './queue-view.ts'
 import { prepareWaitCounts } from './wait-counts.ts'
@@ -48,6 +49,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const memos = prepareMemos(db, tables)
   const supervisors = prepareSupervisors(context, nameOf, recordOf)
   const pipelines = preparePipelines(tables, nameOf, recordOf)
+  const retention = prepareRetention(db)
   const { routes, swarms } = prepareRoutes(context)
 
   return (query) => {
@@ -155,6 +157,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           const row = find(query.taskId)
           return row === undefined ? undefined : explain(row, recordOf(row))
         })
+      case 'newestKept':
+        return db.atOnce(() => retention.newestKept(query))
+      case 'prunable':
+        return db.atOnce(() => retention.prunable(query))
       case 'waits':
         return db.atOnce(waitCounts)
       case 'series':

@@ -1,9 +1,12 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { Scene } from '@ku0/agent-runtime-conformance'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { expect, test } from 'vitest'
 import { slowness } from '../../../../tools/cpu/slowness.ts'
 import { openStore } from '../../src/index.ts'
+import { sharedServer } from '../helpers/postgres-server.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 import { rounds } from '../helpers/retention.ts'
 
@@ -53,17 +56,62 @@ test('6.6 a commit of a pass takes less than 20 ms of processor time, so that no
   store.demand('w', credit)
   await all.promise
 
-  const ends = { completed: 8e15, failed: -1, canceled: -1 }
+  const newest = [{ state: 'completed', count: 1, from: tasks }] as const
   const slices: number[] = []
-  let answer = await store.write({ kind: 'prune', after: 0 })
-  while (answer.next !== undefined) {
+  for (let first = 1; first < tasks;) {
+    const some = Array.from({ length: Math.min(1_000, tasks - first) }, (_, n) => first + n)
     const before = process.cpuUsage()
-    answer = await store.write({ kind: 'prune', after: answer.next, excess: answer.excess, ends })
+    const { looked } = await store.write({ kind: 'prune', tasks: some, newest })
     const { user, system } = process.cpuUsage(before)
     slices.push((user + system) / 1_000)
+    first += looked
   }
   await store.close()
   expect(slices.length).toBeGreaterThan(8)
   const median = slices.toSorted((a, b) => a - b)[Math.floor(slices.length / 2)] ?? Number.NaN
   expect(median / slowness()).toBeLessThan(20)
 })
+
+test.each(['sqlite', 'postgres'])(
+  '6.6 on %s a store of many slices is counted and walked through to the task',
+  async (kind) => {
+    const { config } = parseExecutionConfig({
+      queueDepthLimit: 100_000,
+      batchBackpressureThreshold: 100_000,
+      retention: {
+        canceled: { count: 5_001 },
+        types: { audit: { canceled: 'forever' }, ping: { canceled: { count: 2_501 } } },
+      },
+    })
+    const url =
+      kind === 'sqlite' ? `sqlite:${join(scratchFolder(), 'many.db')}` : (await sharedServer()).newStore()
+    const store = await openStore(url, { config, thread: false })
+    const scene = new Scene(store, config, createVirtualEnvironment('slices').clock, { time: 'real' })
+    const types = ['audit', 'ping', 'work', 'mail']
+    for (let part = 0; part < 12; part += 1) {
+      const tasks = Array.from(
+        { length: 1_000 },
+        (_, n) => ({ type: types[n % 4] as string, lane: 'normal', input: 'null' }) as const,
+      )
+      const receipts = await store.write({ kind: 'submit', tasks })
+      const taskIds = receipts.flatMap((receipt) => (receipt.accepted ? [receipt.taskId] : []))
+      await store.write({ kind: 'cancelMany', taskIds })
+    }
+    // So that a slice begins with a task of a group.
+    const [last] = await store.write({
+      kind: 'submit',
+      tasks: [{ type: 'mail', lane: 'normal', input: 'null' }],
+    })
+    await store.write({ kind: 'cancel', taskId: last?.accepted ? last.taskId : '' })
+    const { tasks, newest } = await scene.due()
+    expect(newest).toEqual([
+      { state: 'canceled', except: ['audit', 'ping'], count: 5_001, from: 2_003 },
+      { state: 'canceled', type: 'ping', count: 2_501, from: 1_998 },
+    ])
+    const isDue = (n: number) => (n % 4 === 2 ? n < 1_998 : n % 4 !== 1 && n < 2_003)
+    expect(tasks).toEqual(Array.from({ length: 2_003 }, (_, n) => n + 1).filter(isDue))
+    expect(await scene.prune()).toEqual({ completed: 0, failed: 0, canceled: 1_499 })
+    expect(await scene.due()).toEqual({ tasks: [], newest })
+    await store.close()
+  },
+)

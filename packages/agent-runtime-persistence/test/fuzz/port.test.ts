@@ -127,6 +127,11 @@ const approval = mostly(
     onTimeout: 'reject',
   }),
 )
+const group = {
+  state: mostly(values('completed', 'failed', 'canceled')),
+  type: name,
+  except: listOf(name),
+}
 const wait = fc.oneof(
   fields({ ...asks, kind: values('timer') }, 'key', 'position', 'kind'),
   fields({ ...asks, kind: values('signal', 'child'), name }, 'key', 'position', 'kind', 'name'),
@@ -291,6 +296,13 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
       'waits',
     ),
   ),
+  'newestKept groups': listOf(
+    fields({ ...group, count, left: count, from: count }, 'state', 'count', 'left'),
+  ),
+  'newestKept before': count,
+  'prunable groups': listOf(fields({ ...group, until: time, below: count }, 'state')),
+  'prunable keysUntil': time,
+  'prunable after': count,
   'runs these': listOf(count),
   'samples stepMs': mostly(values(60_000, 3_600_000)),
   'samples from': time,
@@ -314,14 +326,8 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'clients after': name,
   'purchaseCredits amount': count,
   'purchaseCredits note': name,
-  'prune after': count,
-  'prune excess': fields(
-    { completed: count, failed: count, canceled: count },
-    'completed',
-    'failed',
-    'canceled',
-  ),
-  'prune ends': fields({ completed: time, failed: time, canceled: time }, 'completed', 'failed', 'canceled'),
+  'prune tasks': listOf(count),
+  'prune newest': listOf(fields({ ...group, count, from: count }, 'state', 'count', 'from')),
   'prune dryRun': flag,
   'foldLedger client': name,
   'foldLedger seq': count,

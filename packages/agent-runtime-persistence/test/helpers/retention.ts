@@ -1,4 +1,3 @@
-import { latestEnds, type OutcomeOf, type PerState } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { Scene } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
@@ -12,20 +11,6 @@ export const { config } = parseExecutionConfig({
   shares: {},
   retention: { completed: { ageMs: 120_000 }, failed: 'forever', ledger: { ageMs: 60_000 } },
 })
-
-/** Deletes all that the rules no longer keep; how many completed tasks that were. */
-async function prune(scene: Scene): Promise<number> {
-  let pruned = 0
-  let given: { excess?: PerState; ends?: PerState } = {}
-  for (let after: number | undefined = 0; after !== undefined;) {
-    const answer: OutcomeOf<'prune'> = await scene.write({ kind: 'prune', after, ...given })
-    const { excess } = answer
-    pruned += answer.pruned.completed
-    given = { excess, ends: latestEnds(config.retention!, scene.now, excess) }
-    after = answer.next
-  }
-  return pruned
-}
 
 /** A store with such rules, on a clock of its own. */
 export async function sceneAt(path: string, seed: string) {
@@ -52,7 +37,7 @@ export async function rounds(path: string, count: number, tasks: number): Promis
       )
     }
     await scene.pass(120_001)
-    pruned += await prune(scene)
+    pruned += (await scene.prune()).completed
   }
   await store.close()
   return pruned

@@ -333,10 +333,9 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
     await busy(scene)
     await scene.pass(10)
     const none = { completed: 0, failed: 0, canceled: 0 }
-    const ends = { completed: scene.now, failed: -1, canceled: -1 }
     return {
-      write: { kind: 'prune', after: 0, excess: none, ends },
-      answer: { pruned: { ...none, completed: 1 }, excess: none },
+      write: { kind: 'prune', ...(await scene.due()) },
+      answer: { pruned: { ...none, completed: 1 }, looked: 1 },
     }
   },
   signal: async (scene) => {

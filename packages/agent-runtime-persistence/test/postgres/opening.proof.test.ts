@@ -194,9 +194,8 @@ describe('a role without a table of its own', () => {
     const settlement = { as: 'completed', output: 'null' } as const
     for (const leaseId of [first, second])
       expect(await other.write({ kind: 'settle', leaseId, settlement })).toBe('ok')
-    const { excess, next = 0 } = await store.write({ kind: 'prune', after: 0 })
-    const ends = { completed: 8e15, failed: -1, canceled: -1 }
-    expect(await store.write({ kind: 'prune', after: next, excess, ends })).toMatchObject({
+    const newest = [{ state: 'completed', count: 1, from: 2 }] as const
+    expect(await store.write({ kind: 'prune', tasks: [1, 2, 3], newest })).toMatchObject({
       pruned: { completed: 1 },
     })
     await Promise.all([store.close(), other.close()])

@@ -101,6 +101,8 @@ export const readRights: Readonly<Record<ReadKind, 'own' | 'work' | 'read' | 'ad
   samples: 'read',
   lastSample: 'read',
   accessTokens: 'admin',
+  newestKept: 'admin',
+  prunable: 'admin',
 }
 
 /** The lease that a write is made under. */

@@ -21,12 +21,20 @@ async function lineWith(...scopes: readonly Scope[]) {
 }
 
 test('a line prunes with the scope that a prune over HTTP needs', async () => {
-  const prune = { kind: 'prune', after: 0, dryRun: false } as const
+  const prune = { kind: 'prune', tasks: [1], dryRun: false } as const
   const operator = await lineWith('work', 'read', 'submit', 'operate')
   const refused = { code: 'line_refused', message: expect.stringContaining('the scope admin') as string }
   await expect(operator.store.write(prune)).rejects.toMatchObject(refused)
   await expect(operator.store.write({ kind: 'foldLedger', until: 0 })).rejects.toMatchObject(refused)
   const admin = await lineWith('admin')
+  const looks = [
+    { kind: 'newestKept', groups: [] },
+    { kind: 'prunable', groups: [], keysUntil: 0, after: 0 },
+  ] as const
+  for (const look of looks) {
+    await expect(operator.store.read(look)).rejects.toMatchObject(refused)
+    expect(await admin.store.read(look)).not.toHaveProperty('next')
+  }
   expect(await admin.store.write(prune)).toMatchObject({ pruned: { completed: 0 } })
 })
 
@@ -48,7 +56,9 @@ test('a worker whose token may not prune leaves that to the server, and says not
     clock.advanceBy(100)
     await quietLine({ line, lines })
   }
-  expect(lines.passed.filter((frame) => frame.startsWith('up') && frame.includes('"prune"'))).toHaveLength(1)
+  expect(lines.passed.filter((frame) => frame.startsWith('up') && frame.includes('"prunable"'))).toHaveLength(
+    1,
+  )
   expect(log.filter((message) => message.includes('retention'))).toEqual([])
 })
 

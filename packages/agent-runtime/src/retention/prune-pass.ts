@@ -1,10 +1,14 @@
 import {
   type Clock,
+  countedGroups,
+  dueGroups,
   type ExecutionConfig,
   type ExecutionStore,
-  latestEnds,
+  type Newest,
+  newestOf,
   type OutcomeOf,
   type PerState,
+  type Reads,
 } from '@ku0/agent-runtime-core'
 
 export interface PruneDeps {
@@ -13,24 +17,68 @@ export interface PruneDeps {
   readonly clock: Clock
 }
 
-/** One pass over the tasks that ended, oldest first, a commit at a time. `between` is called before each and may throw. */
+type Rules = NonNullable<PruneDeps['retention']>
+
+/**
+ * One pass over the tasks that ended, oldest first: it reads which of them may go, and deletes a few at a time. Others may do the same meanwhile.
+ * `between` is called before each question and each commit, and may throw. Source: `docs/decisions/0093-retention-by-groups.md`.
+ */
 export async function prunePass(
   { store, retention, clock }: PruneDeps,
   dryRun: boolean,
   between: () => void,
 ): Promise<PerState> {
   let pruned = nonePruned
+  let size = FEWEST
   if (retention === undefined) return pruned
-  let given: { readonly excess?: PerState; readonly ends?: PerState } = {}
+  const newest = await counted(store, retention, between)
   for (let after: number | undefined = 0; after !== undefined;) {
     between()
-    const answer: OutcomeOf<'prune'> = await store.write({ kind: 'prune', after, dryRun, ...given })
-    pruned = added(pruned, answer.pruned)
-    const { excess } = answer
-    given = { excess, ends: latestEnds(retention, Math.floor(clock.now()), excess) }
-    after = answer.next
+    const now = Math.floor(clock.now())
+    const due: Reads['prunable']['answer'] = await store.read({
+      kind: 'prunable',
+      groups: dueGroups(retention, now, newest),
+      keysUntil: now - retention.keysMs,
+      after,
+    })
+    for (let { tasks } = due; tasks.length > 0;) {
+      between()
+      const began = clock.now()
+      const some = tasks.slice(0, size)
+      const answer: OutcomeOf<'prune'> = await store.write({ kind: 'prune', tasks: some, newest, dryRun })
+      pruned = added(pruned, answer.pruned)
+      tasks = tasks.slice(answer.looked)
+      size = nextSize(size, clock.now() - began)
+    }
+    after = due.next
   }
   return pruned
+}
+
+/** Tasks of a commit. A store under load needs about as long for fewer of them: it would no longer keep up. */
+const [FEWEST, MOST] = [50, 200]
+/** Others wait as long as a commit takes, for most 20 ms. */
+const [SHORT_MS, LONG_MS] = [10, 20]
+
+/** How many tasks the next commit is to delete, after one that took so long, its waiting for others included. */
+export function nextSize(size: number, tookMs: number): number {
+  if (tookMs > LONG_MS) return Math.max(FEWEST, Math.floor(size / 2))
+  return tookMs < SHORT_MS ? Math.min(MOST, size * 2) : size
+}
+
+/** Where the newest begin of each group that is kept by number, as far as there are more of it. */
+async function counted(store: ExecutionStore, rules: Rules, between: () => void): Promise<readonly Newest[]> {
+  let groups = countedGroups(rules)
+  let before: number | undefined
+  while (groups.some(({ left }) => left > 0)) {
+    between()
+    const place = before === undefined ? {} : { before }
+    const found: Reads['newestKept']['answer'] = await store.read({ kind: 'newestKept', groups, ...place })
+    groups = found.groups
+    before = found.next
+    if (before === undefined) break
+  }
+  return newestOf(groups)
 }
 
 export const nonePruned: PerState = { completed: 0, failed: 0, canceled: 0 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask } from '../../src/index.ts'
+import { nextSize } from '../../src/retention/prune-pass.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
 
 const input = z.any()
@@ -108,4 +109,14 @@ describe('retention (docs/semantics.md 6.6)', () => {
       [6, 'opening'],
     ])
   })
+})
+
+test.each([
+  ['short', 50, 9, 100],
+  ['short, and has as many as there may be', 200, 0, 200],
+  ['neither short nor long', 100, 20, 100],
+  ['long', 200, 21, 100],
+  ['long, and has as few as there may be', 50, 500, 50],
+])('6.6 after a commit that is %s the next deletes as many as fits', (_, size, tookMs, next) => {
+  expect(nextSize(size, tookMs)).toBe(next)
 })
