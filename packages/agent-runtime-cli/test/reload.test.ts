@@ -113,7 +113,7 @@ test('a run that is to end takes no tasks from that moment on, whatever is said 
 
 test('a probe sees a drain from outside of which no notice has come yet', async () => {
   const tasks = [defineTask({ type: 'work', input: z.null() }, () => 1)]
-  const options = { store: 'sqlite::memory:', tasks, logger: false, telemetry: false } as const
+  const options = { store: 'sqlite::memory:', thread: false, tasks, logger: false, telemetry: false } as const
   await using runtime = await createRuntime(options)
   await using ready = await openReadiness({ file: undefined, port: 0, host: '127.0.0.1' }, realSystem)
   // What the worker hears of itself comes too late here: it goes nowhere.

@@ -15,7 +15,7 @@ import { type Call, callerOf, servedRuntime, serverOn, token } from './served.ts
 
 const folder = mkdtempSync(join(tmpdir(), 'server-care-'))
 const path = join(folder, 'tasks.db')
-const runtime = await servedRuntime({ store: `sqlite:${path}` })
+const runtime = await servedRuntime({ store: `sqlite:${path}`, thread: false })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 for (let n = 0; n < 5; n += 1) await runtime.result(await runtime.submit('add', { a: n, b: 1 }))
 const server = serverOn(runtime)

@@ -435,6 +435,7 @@ test('an input that is left out is undefined, in a submission and in a batch', a
   const bare = defineTask({ type: 'bare', input: z.undefined() }, (_, input) => `took ${String(input)}`)
   const own = await createRuntime({
     store: 'sqlite::memory:',
+    thread: false,
     tasks: [bare],
     logger: false,
     telemetry: false,

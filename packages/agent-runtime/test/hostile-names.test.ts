@@ -23,7 +23,7 @@ const all = [
   'LIKE %_\\',
 ]
 /** The quick tests take every third. */
-const names = everyNth(all, draws(3, 1))
+const names = everyNth(all, draws(6, 1))
 
 /** What the tables are: of any two stores the same. */
 function schemaOf(database: string): unknown {
@@ -40,7 +40,9 @@ test('X07 X08 names are data: none becomes a path or a piece of SQL, and each co
   const place = join(home, 'a/b/c')
   mkdirSync(place, { recursive: true })
   const untouched = join(place, 'untouched.db')
-  await (await createRuntime({ store: `sqlite:${untouched}`, tasks: [], logger: false })).stop()
+  await (
+    await createRuntime({ store: `sqlite:${untouched}`, thread: false, tasks: [], logger: false })
+  ).stop()
   const database = join(place, 'store.db')
   const tasks = names.map((type) =>
     defineTask({ type, input: z.string() }, async (ctx, name) => {
@@ -54,6 +56,7 @@ test('X07 X08 names are data: none becomes a path or a piece of SQL, and each co
   )
   await using runtime = await createRuntime({
     store: `sqlite:${database}`,
+    thread: false,
     tasks,
     workers: { ids: names, capacity: 1 },
     config: { shares: {}, quotaConfig: { defaults: { model: { maxInFlight: 100 } } } },

@@ -13,6 +13,7 @@ test('a runtime on a store that lost commits starts only when that is accepted, 
   const keep = (fields: object, message: string) => void lines.push({ fields, message })
   const options = {
     store: `sqlite:${path}`,
+    thread: false,
     tasks: [greet],
     logger: { debug: keep, info: keep, warn: keep, error: keep },
     telemetry: false,

@@ -8,6 +8,7 @@ import { scan } from '../project/job-tasks.ts'
 const withoutWorkers = () =>
   createRuntime({
     store: 'sqlite::memory:',
+    thread: false,
     tasks: [scan],
     workers: 0,
     strict: false,

@@ -7,7 +7,7 @@ import { fill, open, type Scene } from './scene.ts'
 
 /**
  * Every action, against a server with tasks, in one tab, which goes from page to page as a link does: to load the pages takes most of the time. Quick tests give
- * the tab with its scene, do one action of each kind, and do not look whether each state is accessible.
+ * the tab with its scene, do some actions, and do not look whether each state is accessible.
  */
 export function testActions(
   browser: () => Browser,
@@ -372,7 +372,7 @@ export function testActions(
     await page.getByText('completed').first().waitFor()
   })
 
-  test('a fork takes another result of a step', async () => {
+  inLong('a fork takes another result of a step', async () => {
     const [done] = (await scene.runtime.list({ types: ['greet'], states: ['completed'], limit: 1 })).tasks
     await goto(`/tasks/${done?.taskId}`)
     await press('Fork')
@@ -411,7 +411,7 @@ export function testActions(
     await page.getByText('The task has ended').waitFor()
   })
 
-  test('a task that runs says who holds it, and each lease when it began and how it ended', async () => {
+  inLong('a task that runs says who holds it, and each lease when it began and how it ended', async () => {
     await scene.runtime.submit('hold', null, { taskId: 'held' })
     await goto('/tasks/held?show=leases')
     const leases = page.getByRole('list', { name: 'Leases' })
@@ -507,7 +507,7 @@ export function testActions(
     expect(await scene.runtime.result('review-1')).toBe('applied')
   })
 
-  test('the filter stands in the address, and is read from it', async () => {
+  inLong('the filter stands in the address, and is read from it', async () => {
     await goto('/tasks')
     await page.getByRole('button', { name: 'failed', exact: true }).click()
     await expect.poll(() => page.url()).toContain('?states=failed')
@@ -642,7 +642,7 @@ export function testActions(
     expect(await scene.runtime.result('spend-1')).toBe('spent')
   })
 
-  test('a schedule is run, paused, resumed and removed', async () => {
+  inLong('a schedule is run, paused, resumed and removed', async () => {
     await goto('/schedules')
     await press('Run now heartbeat')
     await page.getByText('A run of heartbeat was submitted').waitFor()
@@ -671,7 +671,7 @@ export function testActions(
     expect(again.tasks.filter(({ input }) => (input as { amount: number }).amount === 99)).toHaveLength(2)
   })
 
-  test('keys go to pages, list themselves, move in lists, and pause', async () => {
+  inLong('keys go to pages, list themselves, move in lists, and pause', async () => {
     await goto('/')
     await page.getByText('What needs you').waitFor()
     await page.keyboard.press('?')

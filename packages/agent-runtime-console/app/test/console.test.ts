@@ -1,13 +1,14 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { consoleBuilt } from '../../../../tools/console-build.ts'
+import { everyNth } from '../../../../tools/draws.ts'
 import { testActions } from './actions.ts'
 import { follow, launch, openPage, type Opened } from './browser.ts'
 import { expectCopies, pages } from './pages.ts'
 import { reports } from './reports.ts'
 import { fill, open, type Scene } from './scene.ts'
 
-// Every page, and one action of each kind, in one tab. console.proof.test.ts does all, and looks at it more closely.
+// Every third page, and some actions, in one tab: to start the browser takes half of it. console.proof.test.ts does all, and looks at it more closely.
 let browser: Browser
 let scene: Scene
 let opened: Opened
@@ -24,7 +25,7 @@ afterAll(async () => {
 })
 
 describe('pages', () => {
-  test.each(pages)('%s shows what there is, fits, and asks nobody else', async (path, words) => {
+  test.each(everyNth(pages, 3))('%s shows what there is, fits, and asks nobody else', async (path, words) => {
     const { page, faults } = opened
     await follow(page, scene.url, path)
     await page.getByText(words).first().waitFor()

@@ -115,7 +115,7 @@ describe('decode(encode(x))', () => {
         expect(text(decode(once))).toBe(once)
         expect(canonical(parseJson(once))).toBe(once)
       }),
-      { numRuns: draws(200, 1_000), includeErrorInReport: true },
+      { numRuns: draws(100, 1_000), includeErrorInReport: true },
     )
   })
 

@@ -316,7 +316,8 @@ export class SqliteDatabase implements Database, StoreDatabase {
   }
 
   afterCommit({ wrote, mono }: { readonly wrote: boolean; readonly mono: number }): void {
-    if (wrote) this.wroteAt = mono
+    // A store in memory has no log.
+    if (wrote && !this.opened.memory) this.wroteAt = mono
     this.processes.forgetLocks(this.gone)
     this.gone = []
     if (!this.isTold) return

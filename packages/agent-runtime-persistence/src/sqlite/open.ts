@@ -280,15 +280,43 @@ function assertMade(db: Db, path: string): void {
   assertMigrated(schema, schemaVersion, path)
 }
 
+/** Makes an empty store of this schema at once, as its steps have made one: the next file begins so, in a fraction of the time. */
+let allSteps: string | undefined
+
 /** Brings the tables up to date, in one transaction. One that has had more steps is left as it is. */
 export function migrate(db: Db, path: string, steps: readonly Migration[] = migrations): void {
   if ((db.pragma('user_version', { simple: true }) as number) >= steps.length) return
   inTurn(db, () => {
     assertOurs(db, path)
     const version = db.pragma('user_version', { simple: true }) as number
-    for (const { sql } of steps.slice(version)) db.exec(sql)
+    const isWhole = version === 0 && steps === migrations
+    if (isWhole && allSteps !== undefined) db.exec(allSteps)
+    else for (const { sql } of steps.slice(version)) db.exec(sql)
+    if (isWhole) allSteps ??= dumpOf(db)
     if (version < steps.length) markSchema(db, steps)
   })
+}
+
+/** What makes the tables, indexes and views of a database, with their rows. */
+function dumpOf(db: Db): string {
+  const named = "sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+  const made = db
+    .prepare<[], string>(`SELECT sql FROM sqlite_schema WHERE ${named} ORDER BY type <> 'table', rowid`)
+    .pluck()
+    .all()
+  const filling = db
+    .prepare<[], [table: string, values: string]>(
+      `SELECT name, (SELECT group_concat('quote("' || info.name || '")', ' || '','' || ') FROM pragma_table_info(schema.name) AS info) FROM sqlite_schema AS schema WHERE type = 'table' AND ${named}`,
+    )
+    .raw()
+    .all()
+  const rows = filling.flatMap(([table, values]) =>
+    db
+      .prepare<[], string>(`SELECT 'INSERT INTO "${table}" VALUES (' || ${values} || ')' FROM "${table}"`)
+      .pluck()
+      .all(),
+  )
+  return [...made, ...rows].join(';\n')
 }
 
 /** Says which steps a file has had. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
+import { migrate, openDatabase } from '../../src/sqlite/open.ts'
 import { applicationId, migrations, schemaVersion } from '../../src/sqlite/schema.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 
@@ -38,4 +39,33 @@ test('a store that has to exist is not migrated, and is opened when it is of thi
   const store = await openStore(`sqlite:${path}`, existing)
   expect(await store.read({ kind: 'stats' })).toMatchObject({ totals: { submitted: 0 } })
   await store.close()
+})
+
+test('a new store is what all migrations make, also one that is made at once after the first of a process', () => {
+  const folder = scratchFolder()
+  const contentsOf = (db: Database.Database) => {
+    // Each opening writes this row.
+    const all = (sql: string) =>
+      db
+        .prepare<[], unknown[]>(sql)
+        .raw()
+        .all()
+        .filter(([key]) => key !== 'opened')
+    const tables = all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").flat()
+    return {
+      made: all('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name'),
+      rows: tables.map((table) => [table, all(`SELECT * FROM "${String(table)}"`)]),
+      marks: ['application_id', 'user_version'].map((name) => db.pragma(name, { simple: true })),
+    }
+  }
+  const stepped = new Database(join(folder, 'stepped.db'))
+  migrate(stepped, 'stepped.db', [...migrations])
+  const expected = contentsOf(stepped)
+  stepped.close()
+  expect(expected.rows.length).toBeGreaterThan(20)
+  for (const name of ['first.db', 'second.db', ':memory:']) {
+    const { db } = openDatabase(name === ':memory:' ? name : join(folder, name), 'full')
+    expect(contentsOf(db)).toEqual(expected)
+    db.close()
+  }
 })

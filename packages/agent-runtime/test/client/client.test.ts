@@ -159,6 +159,7 @@ describe('a client', () => {
 test('a runtime is a client and a worker: what takes a client takes a runtime', async () => {
   const runtime = await createRuntime({
     store: 'sqlite::memory:',
+    thread: false,
     tasks: [sums],
     logger: false,
     telemetry: false,

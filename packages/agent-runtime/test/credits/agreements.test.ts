@@ -76,6 +76,7 @@ describe('an agreement', () => {
     const watched = defineAgreement({ name: 'watched', client: 'acme', oversight: 'supervised' })
     await using runtime = await createRuntime({
       store: 'sqlite::memory:',
+      thread: false,
       tasks: [work, inner],
       logger: false,
     })
@@ -95,6 +96,7 @@ describe('an agreement', () => {
   test('11.9 says what happens without credits, whatever the shares say', async () => {
     await using runtime = await createRuntime({
       store: 'sqlite::memory:',
+      thread: false,
       tasks: [work, inner],
       logger: false,
       config: { shares: { ledger: true, outOfCredits: 'park', startCredits: 0 } },
@@ -163,6 +165,7 @@ describe('an agreement', () => {
   test('12.5 reaches a schedule whose task type only workers know, and gives the tier', async () => {
     await using client = await createClient({
       store: 'sqlite::memory:',
+      thread: false,
       agreements: [
         defineAgreement({ name: 'gold', client: 'acme', tier: 'contracted', outOfCredits: 'park' }),
       ],
@@ -219,6 +222,7 @@ describe('an agreement', () => {
     })
     await using runtime = await createRuntime({
       store: 'sqlite::memory:',
+      thread: false,
       tasks: [breaks, part],
       agreements: [gold],
       config: { shares: { ledger: true, outOfCredits: 'reject', startCredits: 0 } },

@@ -13,7 +13,13 @@ const sleepy = defineTask({ type: 'sleepy', input: z.null() }, (ctx) => `attempt
 export async function asleep(sleeps = 'at once', thread = true) {
   const path = folder()
   const [database, ledger] = [join(path, 'store.db'), join(path, 'ledger')]
-  const others = { store: `sqlite:${database}`, tasks: [sleepy], logger: false, config } as const
+  const others = {
+    store: `sqlite:${database}`,
+    thread: false,
+    tasks: [sleepy],
+    logger: false,
+    config,
+  } as const
   const sleeper = run(
     new URL('../processes/sleeper.ts', import.meta.url),
     database,

@@ -26,7 +26,13 @@ export function runsIn(
 /** Reads the database without working on it. */
 export async function look(database: string) {
   const work = defineTask({ type: 'work', input: z.any() }, () => {})
-  return createRuntime({ store: `sqlite:${database}`, tasks: [work], workers: 0, logger: false })
+  return createRuntime({
+    store: `sqlite:${database}`,
+    thread: false,
+    tasks: [work],
+    workers: 0,
+    logger: false,
+  })
 }
 
 describe('execution: resume after a crash', () => {

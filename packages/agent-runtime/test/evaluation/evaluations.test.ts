@@ -190,6 +190,7 @@ describe('an evaluation', () => {
   test('a call on a runtime that was stopped is refused as every call is', async () => {
     const runtime = await createRuntime({
       store: 'sqlite::memory:',
+      thread: false,
       tasks: [],
       telemetry: false,
       logger: false,
@@ -225,6 +226,7 @@ describe('an agent that was evaluated', () => {
   test('15.3 is in the store: another runtime on the file goes on where the first stopped', async () => {
     const options = {
       store: `sqlite:${join(folder(), 'store.db')}`,
+      thread: false,
       tasks: [],
       workers: 0,
       telemetry: false,

@@ -140,7 +140,12 @@ describe('execution: cancellation', () => {
       return 'too late'
     })
     const started = gate()
-    const options = { store: `sqlite:${folder()}/store.db`, tasks: [task], logger: false } as const
+    const options = {
+      store: `sqlite:${folder()}/store.db`,
+      thread: false,
+      tasks: [task],
+      logger: false,
+    } as const
     await using runtime = await createRuntime(options)
     await using other = await createRuntime({ ...options, workers: 0 })
     const { taskId } = await runtime.submit(task, null)

@@ -148,7 +148,12 @@ describe('graphs (docs/semantics.md 13.3)', () => {
   })
 
   test('the process that coordinates a graph need not define its nodes', async () => {
-    const options = { store: `sqlite:${folder()}/store.db`, logger: false, telemetry: false } as const
+    const options = {
+      store: `sqlite:${folder()}/store.db`,
+      thread: false,
+      logger: false,
+      telemetry: false,
+    } as const
     await using coordinator = await createRuntime({ ...options, tasks: [] })
     await using client = await createRuntime({ ...options, tasks, workers: 0 })
     const receipt = await client.submitGraph({ nodes: { a: { task: double, input: 2 } } })

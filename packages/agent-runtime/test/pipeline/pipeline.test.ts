@@ -393,6 +393,7 @@ describe('13.2 stages', () => {
     })
     const runtime = await createRuntime({
       store: 'sqlite::memory:',
+      thread: false,
       tasks: [pipeline, full, idle],
       config: { abortGraceMs: 5_000 },
       logger: false,
@@ -508,6 +509,7 @@ describe('13.2 stages', () => {
     const pipeline = definePipeline({ name: 'slow line', stages: [{ name: 'slow', task: slow, publishes }] })
     await using runtime = await createRuntime({
       store: 'sqlite::memory:',
+      thread: false,
       tasks: [pipeline, slow],
       logger: false,
     })

@@ -187,7 +187,8 @@ describe('a pool of workers in one process (docs/semantics.md 8.1-8.3)', () => {
 
   test('8.1 options that contradict each other are refused by name', async () => {
     const { task } = held()
-    const open = (workers: object) => createRuntime({ store: 'sqlite::memory:', tasks: [task], workers })
+    const open = (workers: object) =>
+      createRuntime({ store: 'sqlite::memory:', thread: false, tasks: [task], workers })
     await expect(open({ min: 5, max: 2 })).rejects.toThrow('workers.min: at most max, which is 2; given 5')
     await expect(open({ max: 2, count: 2 })).rejects.toThrow('workers.count: not given: min and max say')
     await expect(open({ max: 0 })).rejects.toThrow('workers.max: a whole number from 1 to')

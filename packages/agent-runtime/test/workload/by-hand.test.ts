@@ -10,7 +10,12 @@ const submitter = { tasks: [mail], workers: 0 }
 
 describe('a task that a program works on by hand (docs/semantics.md 4.12)', () => {
   test('4.12 one of two processes that want the lease of a task has it, until it releases it with a result', async () => {
-    const options = { ...submitter, store: `sqlite:${join(folder(), 'store.db')}`, logger: false } as const
+    const options = {
+      ...submitter,
+      store: `sqlite:${join(folder(), 'store.db')}`,
+      thread: false,
+      logger: false,
+    } as const
     await using one = await createRuntime(options)
     await using two = await createRuntime(options)
     const { taskId } = await one.submit(mail, 'ada')
