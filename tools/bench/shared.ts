@@ -92,7 +92,9 @@ async function measure(): Promise<void> {
 }
 
 function start(...args: readonly string[]): ChildProcess {
-  return fork(import.meta.filename, args, { env: { ...process.env, NODE_NO_WARNINGS: '1' } })
+  return fork(import.meta.filename, args, {
+    env: { ...process.env, NODE_ENV: 'production', NODE_NO_WARNINGS: '1' },
+  })
 }
 
 async function drained(server: Server, tasks: number, warmUp: number, count: number) {

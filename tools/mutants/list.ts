@@ -32,6 +32,18 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/vacuum.proof.test.ts', '6.6 the tables'],
   },
   {
+    name: 'on PostgreSQL a flush that writes many rows reads the whole table',
+    file: `${persistence}postgres/head.ts`,
+    edits: [["FROM done)), ${byKey.join(', ')}`", 'FROM done))`']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/by-key.proof.test.ts', 'by their keys'],
+  },
+  {
+    name: 'on PostgreSQL a flush that reads many rows reads the whole table',
+    file: `${persistence}postgres/translate.ts`,
+    edits: [['${inner} OFFSET 0', '${inner}']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/by-key.proof.test.ts', 'by their keys'],
+  },
+  {
     name: 'a name is given to another token while the first is accepted',
     file: `${core}access/access-token.ts`,
     edits: [['  return revokedAt !== null || (', '  return now > 0 || revokedAt !== null || (']],

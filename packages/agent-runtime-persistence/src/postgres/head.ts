@@ -31,8 +31,18 @@ export type HeadRow = readonly [
 ]
 
 const stands = `schema = $1::bigint AND version = $2::bigint AND number = $3::bigint AND hash = $4::bytea`
+/**
+ * The writes that follow in the transaction find their rows by their keys, however many are given. Else the planner may join those with the whole
+ * table, and keep a plan that does so since the table was small. Source: `docs/decisions/0095-rows-are-found-by-their-keys.md`.
+ */
+const byKey = [
+  ['plan_cache_mode', 'force_generic_plan'],
+  ...['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'jit'].map(
+    (name) => [name, 'off'] as const,
+  ),
+].map(([name, value]) => `set_config('${name}', '${value}', true)`)
 const moveText = `WITH done AS (UPDATE head SET version = $5::bigint, number = $6::bigint, hash = $7::bytea, writer = $8::bigint, untold = $9::bigint WHERE ${stands} RETURNING 1)
-  SELECT must_stand((SELECT count(*) FROM done))`
+  SELECT must_stand((SELECT count(*) FROM done)), ${byKey.join(', ')}`
 const standsText = `SELECT must_stand((SELECT count(*) FROM head WHERE ${stands}))`
 
 /** Takes the lock and moves the head on; it ends the transaction if another process has committed. */

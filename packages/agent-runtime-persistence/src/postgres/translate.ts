@@ -30,11 +30,14 @@ export function single(sql: string, given: readonly unknown[]): string {
   })
 }
 
-/** Many runs of a statement as one, with the number of the run before the columns of each row. `types`: of its parameters. */
+/**
+ * Many runs of a statement as one, with the number of the run before the columns of each row. `types`: of its parameters. `OFFSET 0` keeps them apart:
+ * else the planner may join what is given with the whole table. Source: `docs/decisions/0095-rows-are-found-by-their-keys.md`.
+ */
 export function together(sql: string, types: readonly string[]): string {
   let n = 0
   const inner = sql.replaceAll('?', () => `given.p${++n}`)
   const arrays = types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')
   const names = types.map((_, at) => `p${at + 1}, `).join('')
-  return `SELECT given.n, it.* FROM unnest(${arrays}) WITH ORDINALITY AS given (${names}n) CROSS JOIN LATERAL (${inner}) AS it`
+  return `SELECT given.n, it.* FROM unnest(${arrays}) WITH ORDINALITY AS given (${names}n) CROSS JOIN LATERAL (${inner} OFFSET 0) AS it`
 }
