@@ -73,6 +73,39 @@ async function taken(server: PostgresServer, url: URL, client: Client, name: str
   }
 }
 
+/** What the connections of a process are for, as the server names them. */
+async function purposes({ client, schema }: Awaited<ReturnType<typeof newStage>>): Promise<string[]> {
+  const text = `SELECT application_name FROM pg_stat_activity WHERE application_name LIKE '${schema} %'`
+  const { rows } = await client.query<{ application_name: string }>(text)
+  return rows.map(({ application_name }) => application_name.slice(schema.length + 1)).toSorted()
+}
+
+test.each([
+  ['', ['commit', 'listen', 'read']],
+  ['&pooler=transaction', ['commit', 'read']],
+])(
+  'a process has the same few connections however much is asked of it at once (%s)',
+  async (option, expected) => {
+    const stage = await newStage()
+    const store = await openStore(stage.url + option, { thread: false })
+    const seen = new Set<string>()
+    const calls = Array.from({ length: 100 }, (_, n) => [
+      submit(store, `task ${n}`),
+      store.read({ kind: 'stats' }),
+      store.read({ kind: 'tasks', filter: {} }),
+    ])
+    const asked = { isOpen: true }
+    const all = Promise.all(calls.flat()).finally(() => (asked.isOpen = false))
+    do seen.add(String(await purposes(stage)))
+    while (asked.isOpen)
+    await all
+    expect(await purposes(stage)).toEqual(expected)
+    // On its way each is there once, or not yet.
+    for (const found of seen) expect(expected.join()).toContain(found)
+    await store.close()
+  },
+)
+
 test('idle_session_timeout of the server does not end the connections of a process', async () => {
   const { url, schema, client } = await newStage('-c idle_session_timeout=200')
   const store = await openStore(url, { thread: false })
