@@ -27,6 +27,8 @@ export class CuttingProxy {
   isDown = false
   /** The next commit that writes something reaches the server as a rollback, which answers it without an error. */
   rollsBack = false
+  /** Called with each statement that a client runs, before the server has it: where to cut the connection. The server does what it has by then. */
+  atStatement: (() => 'before' | 'after' | undefined) | undefined
   private next: Cut | undefined
   private held: Held | undefined
   private readonly server: Server
@@ -94,10 +96,19 @@ export class CuttingProxy {
       return
     }
     let isCutting = false
+    let isCut = false
     const end = () => {
       client.destroy()
-      server.destroy()
+      if (!isCut) server.destroy()
     }
+    /** The server has so much, and then nothing more. */
+    const endAfter = (frames: readonly Frame[]) => {
+      isCut = true
+      this.cuts += 1
+      server.end(bytesOf(frames))
+      client.destroy()
+    }
+    const received = new Frames()
     for (const socket of [client, server]) {
       this.sockets.add(socket)
       socket.on('error', end).on('close', () => {
@@ -109,9 +120,19 @@ export class CuttingProxy {
     let commitsHeld = 0
     let own: Held | undefined
     let answers = 0
-    client.on('data', (data: Buffer) => {
+    client.on('data', (chunk: Buffer) => {
+      if (isCut) return
       this.trips += 1
-      const commits = sent.commitsIn(data)
+      const frames = received.take(chunk)
+      if (frames.length === 0) return
+      for (const [at, { letter }] of frames.entries()) {
+        const cut = letter === 'E' || letter === 'Q' ? this.atStatement?.() : undefined
+        if (cut === undefined) continue
+        endAfter(frames.slice(0, cut === 'before' ? at : at + 1))
+        return
+      }
+      const data = bytesOf(frames)
+      const commits = sent.commitsIn(frames)
       if (this.next !== undefined && commits) {
         const cut = this.next
         this.next = undefined
@@ -201,30 +222,48 @@ interface Hold {
   go(): void
 }
 
-/** Reads what a client sends, message by message, and tells where it commits something that it has written. */
-class SentStatements {
+/** A message of a client; the first one of a connection has no letter. */
+interface Frame {
+  readonly letter: string
+  readonly bytes: Buffer
+  readonly body: Buffer
+}
+
+const bytesOf = (frames: readonly Frame[]) => Buffer.concat(frames.map(({ bytes }) => bytes))
+
+/** Puts what a client sends together to whole messages. */
+class Frames {
   private rest = Buffer.alloc(0)
   private isStarted = false
-  private writes = false
-  private readonly texts = new Map<string, string>()
 
-  commitsIn(data: Buffer): boolean {
+  take(data: Buffer): readonly Frame[] {
     this.rest = Buffer.concat([this.rest, data])
-    let commits = false
+    const frames: Frame[] = []
     for (;;) {
       // The first message has no letter before its length.
       const before = this.isStarted ? 1 : 0
-      if (this.rest.length < before + 4) return commits
+      if (this.rest.length < before + 4) return frames
       const end = before + this.rest.readInt32BE(before)
-      if (this.rest.length < end) return commits
-      if (this.isStarted && this.takes(String.fromCharCode(this.rest[0] ?? 0), this.rest.subarray(5, end)))
-        commits = true
+      if (this.rest.length < end) return frames
+      const bytes = this.rest.subarray(0, end)
+      const letter = this.isStarted ? String.fromCharCode(bytes[0] ?? 0) : ''
+      frames.push({ letter, bytes, body: bytes.subarray(before + 4) })
       this.isStarted = true
       this.rest = this.rest.subarray(end)
     }
   }
+}
 
-  private takes(letter: string, body: Buffer): boolean {
+/** Reads what a client sends, and tells where it commits something that it has written. */
+class SentStatements {
+  private writes = false
+  private readonly texts = new Map<string, string>()
+
+  commitsIn(frames: readonly Frame[]): boolean {
+    return frames.filter((frame) => this.takes(frame)).length > 0
+  }
+
+  private takes({ letter, body }: Frame): boolean {
     const [first = '', second = ''] = body.toString('latin1').split('\0', 2)
     if (letter === 'P') this.texts.set(first, second)
     if (letter !== 'B') return false

@@ -1,0 +1,126 @@
+import type { Claim } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { Scene } from '@ku0/agent-runtime-conformance'
+import { expect, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
+import { verifyStore } from '../../src/index.ts'
+import { CuttingProxy } from '../helpers/cutting-proxy.ts'
+import { sharedServer } from '../helpers/postgres-server.ts'
+import { newPostgresStore, quiet } from '../helpers/postgres-store.ts'
+import { nodeDigest } from '../helpers/scratch-folder.ts'
+
+/** Every so many statements of a life the connection is cut at one: each night at all. */
+const nth = draws(47, 47, 1)
+const sides = ['before', 'after'] as const
+const { config } = parseExecutionConfig({
+  maxCrashes: 1_000,
+  retention: { completed: { count: 1 }, keysMs: 1 },
+})
+
+/** A task that takes a step, waits for a signal and an approval, and ends: gone on with from wherever it stands, as the processes of a store do it together. */
+async function live(scene: Scene, workerId: string, idempotencyKey: string): Promise<void> {
+  const taskId = await scene.accepted({ idempotencyKey })
+  for (;;) {
+    const task = await scene.task(taskId)
+    if (task.state === 'completed') return
+    if (task.state === 'waiting') {
+      if (task.waits.some(({ kind }) => kind === 'signal'))
+        await scene.write({ kind: 'signal', taskId, name: 'go', value: '1' })
+      const { approvals } = await scene.read({ kind: 'approvals', limit: 9, taskId })
+      for (const { request } of approvals)
+        await scene.write({
+          kind: 'resolveApproval',
+          taskId,
+          request,
+          verdict: 'approved',
+          value: '{"by":"Ada"}',
+        })
+      continue
+    }
+    const claim = await scene.claim()
+    expect(claim.taskId).toBe(taskId)
+    const { steps, waits } = (await scene.read({ kind: 'memos', taskId })) ?? {}
+    if (steps?.length === 0) await scene.step(claim, 'charge', '"paid"')
+    await wait(scene, claim, new Set(waits?.map(({ key }) => key)))
+    scene.free(workerId)
+  }
+}
+
+/** Ends the pass at its waits, or the task if they are over. */
+async function wait(scene: Scene, claim: Claim, over: Set<string>): Promise<void> {
+  for (;;) {
+    const waits = [signal, approval].filter(({ key }) => !over.has(key))
+    if (waits.length === 0) {
+      await scene.settle(claim)
+      return
+    }
+    const told = await scene.write({ kind: 'suspend', leaseId: claim.leaseId, waits, stay: false })
+    if (told.fenced === 'stale' || told.suspended) return
+    for (const { key } of told.resolved) over.add(key)
+  }
+}
+
+const signal = { key: 'answer', position: 1, kind: 'signal', name: 'go' } as const
+const approval = {
+  key: 'plan',
+  position: 2,
+  kind: 'approval',
+  approval: {
+    artifact: '1',
+    mode: 'supervised',
+    asked: true,
+    maxRetries: 3,
+    onReject: 'rerun',
+    onTimeout: 'throw',
+  },
+} as const
+
+/** The task of the life before is deleted. */
+async function prune(scene: Scene): Promise<void> {
+  scene.clock.advanceBy(2)
+  await scene.prune()
+  expect((await scene.read({ kind: 'tasks', filter: {} })).tasks).toHaveLength(1)
+}
+
+/** The task of a life has ended once, and did its step once. */
+async function expectEnded(scene: Scene): Promise<void> {
+  const { tasks } = await scene.read({ kind: 'tasks', filter: {} })
+  expect(new Set(tasks.map(({ state }) => state))).toEqual(new Set(['completed']))
+  const types = await scene.eventTypes(tasks[0]?.taskId ?? '')
+  const times = (wanted: string) => types.filter((type) => type === wanted).length
+  expect([times('task.completed'), times('step.completed'), types.at(-1)]).toEqual([1, 1, 'task.completed'])
+}
+
+test.each(sides)(
+  'A18 the connections of a process are cut %s any statement of a life: it goes on, and the task ends once',
+  { timeout: 1_200_000 },
+  async (side) => {
+    const server = await sharedServer()
+    const proxy = await CuttingProxy.start(server.newStore())
+    let lives = 0
+    await Scene.play(
+      (setting) => newPostgresStore(setting.config, setting.environment, proxy.url),
+      { digest: nodeDigest, quiet, config },
+      async (scene) => {
+        await scene.worker('w', 1)
+        for (let wasCut = true; wasCut;) {
+          let left = 1 + lives * nth
+          proxy.atStatement = () => ((left -= 1) === 0 ? side : undefined)
+          lives += 1
+          await live(scene, 'w', `life ${lives}`)
+          await expectEnded(scene)
+          await prune(scene)
+          wasCut = left <= 0
+        }
+        proxy.atStatement = undefined
+        const { submitted, completed } = (await scene.stats()).totals
+        expect({ submitted, completed }).toEqual({ submitted: lives, completed: lives })
+        expect(scene.failures).toEqual([])
+        expect(await scene.violations()).toEqual([])
+      },
+    )
+    expect(proxy.cuts).toBe(lives - 1)
+    expect(lives).toBeGreaterThan(draws(2, 2, 60))
+    expect(await verifyStore(proxy.url)).toMatchObject({ ok: true, faults: [] })
+  },
+)
