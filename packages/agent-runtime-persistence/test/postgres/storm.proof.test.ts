@@ -1,10 +1,11 @@
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
-import type { Claim } from '@ku0/agent-runtime-core'
+import { type Claim, StoreError } from '@ku0/agent-runtime-core'
 import { Client } from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFailed, onTestFinished, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
 import { startPostgres } from '../../../agent-gym/src/place/postgres-server.ts'
 import { openStore, verifyStore } from '../../src/index.ts'
+import { systemEnvironment } from '../../src/system.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { CuttingProxy } from '../helpers/cutting-proxy.ts'
 
@@ -35,7 +36,24 @@ const storms = draws<readonly Storm[]>(
     { seed, notices: false },
   ]),
 )
+/** So many tasks at the least, and for so long. */
 const tasks = draws(0, 120, 1_000)
+const leastMs = draws(0, 0, 180_000)
+/** Submitted and not ended. */
+const mostOpen = 200
+
+const passing: ReadonlySet<string> = new Set(['store_busy', 'store_unavailable'])
+
+/** As a caller does it: what is refused while the server is away is asked again. */
+async function insisted<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof StoreError) || !passing.has(error.code)) throw error
+    }
+  }
+}
 
 /** The server ends all connections of clients, as an administrator does. */
 async function endConnections(url: string): Promise<void> {
@@ -51,7 +69,7 @@ const faults = ['terminate', 'restart', 'cut', 'silence', 'pause', 'kill'] as co
 
 test.each(storms)(
   'D13 D14 D15 D16 J three processes under faults of all kinds end each task once: seed $seed, notices $notices',
-  { timeout: 600_000 },
+  { timeout: 1_200_000 },
   async ({ seed, notices }) => {
     const { random } = createVirtualEnvironment(seed)
     const pick = (below: number) => Math.floor(random.next() * below)
@@ -71,7 +89,12 @@ test.each(storms)(
     const living = await Promise.all(proxies.map((_, slot) => start(slot)))
     const all = [...living]
 
+    const { clock } = systemEnvironment()
+    const began = clock.monotonic()
+    const lasted = () => Math.round(clock.monotonic() - began)
     const counts = Object.fromEntries(faults.map((kind) => [kind, 0]))
+    const story: string[] = []
+    onTestFailed(() => console.log(story.join('\n')))
     /** What the last fault has left, and the next one mends. */
     let mend: () => void = () => undefined
     const strike = async () => {
@@ -81,6 +104,7 @@ test.each(storms)(
       const [child, proxy] = [living[slot] as ChildStore, proxies[slot] as CuttingProxy]
       const kind = faults[pick(faults.length)] as (typeof faults)[number]
       counts[kind] = (counts[kind] ?? 0) + 1
+      story.push(`${lasted()} ms: ${kind} ${slot}`)
       switch (kind) {
         case 'terminate':
           await endConnections(server.url)
@@ -107,32 +131,34 @@ test.each(storms)(
       }
     }
 
-    // A server that is away for longer than a process waits refuses the call: who submits asks again under the same key.
-    const submit = async (n: number): Promise<void> => {
-      const task = { type: 'work', lane: 'normal', input: 'null', idempotencyKey: `task ${n}` } as const
-      for (;;) {
-        try {
-          expect(await store.write({ kind: 'submit', tasks: [task] })).toMatchObject([{ accepted: true }])
-          return
-        } catch (error) {
-          if (!['store_busy', 'store_unavailable'].includes(String((error as { code?: string }).code)))
-            throw error
-        }
-      }
-    }
+    const completed = () => insisted(async () => (await store.read({ kind: 'stats' })).totals.completed)
+    /** How many there are in all, once that is known. */
+    let total = Number.POSITIVE_INFINITY
     const submitting = (async () => {
-      for (let n = 0; n < tasks; n += 1) await submit(n)
+      let n = 0
+      for (; n < tasks || lasted() < leastMs; n += 1) {
+        const open = async () => (n % mostOpen === 0 ? n - (await completed()) : 0)
+        await expect.poll(open, { interval: 50 }).toBeLessThan(mostOpen)
+        const submitted = [
+          { type: 'work', lane: 'normal', input: 'null', idempotencyKey: `task ${n}` },
+        ] as const
+        expect(await insisted(() => store.write({ kind: 'submit', tasks: submitted }))).toMatchObject([
+          { accepted: true },
+        ])
+      }
+      total = n
     })()
-    const completed = async () => (await store.read({ kind: 'stats' })).totals.completed
-    for (let next = tasksPerFault; next < tasks; next += tasksPerFault) {
-      const isReached = async () => (await completed()) >= next
+    // It is told below.
+    submitting.catch(() => (total = 0))
+    for (let next = tasksPerFault; next < total; next += tasksPerFault) {
+      const isReached = async () => (await completed()) >= Math.min(next, total)
       await expect.poll(isReached, { interval: 50 }).toBe(true)
       await strike()
     }
     mend()
     await submitting
-    await expect.poll(completed, { interval: 100 }).toBe(tasks)
-    expect((await store.read({ kind: 'stats' })).totals).toMatchObject({ submitted: tasks, failed: 0 })
+    await expect.poll(completed, { interval: 100 }).toBe(total)
+    expect((await store.read({ kind: 'stats' })).totals).toMatchObject({ submitted: total, failed: 0 })
     const ends = await Promise.all(
       living.map(async (child) => ({ code: await child.end(), said: child.errors.join('') })),
     )
@@ -146,7 +172,10 @@ test.each(storms)(
     const distinct = new Set(tokens.map(({ taskId, fencingToken }) => `${taskId} ${fencingToken}`))
     expect(distinct.size).toBe(tokens.length)
     // Each task has one final event, and leases do not overlap: otherwise there are faults.
-    expect(await verifyStore(url)).toMatchObject({ faults: [], ok: true, tasks })
+    expect(await verifyStore(url)).toMatchObject({ faults: [], ok: true, tasks: total })
     expect(Object.values(counts).filter((count) => count > 0).length).toBeGreaterThan(2)
+    console.log(
+      `seed ${seed}, notices ${notices}: ${total} tasks in ${lasted()} ms, ${JSON.stringify(counts)}`,
+    )
   },
 )
