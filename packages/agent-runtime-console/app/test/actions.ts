@@ -502,9 +502,14 @@ export function testActions(
 
     await goto('/approvals?request=review-1')
     await page.getByText('maxTasks: 1_000').waitFor()
+    const value = page.getByLabel('Value in JSON, which the task gets if you approve')
+    await value.fill('applied with 900')
+    await page.getByText('This is not JSON').waitFor()
+    expect(await page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true)
+    await value.fill('"applied with 900"')
     await press('Approve')
     await page.getByText('apply was approved').waitFor()
-    expect(await scene.runtime.result('review-1')).toBe('applied')
+    expect(await scene.runtime.result('review-1')).toBe('applied with 900')
   })
 
   inLong('the filter stands in the address, and is read from it', async () => {

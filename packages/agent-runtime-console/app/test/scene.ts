@@ -52,11 +52,11 @@ const review = defineTask(
   { type: 'review', input: z.object({ change: z.string() }) },
   async (ctx, { change }) => {
     await ctx.step('read', () => ({ files: 3 }))
-    await ctx.requestApproval(
+    const { value } = await ctx.requestApproval(
       'apply',
       `--- a/limits.ts\n+++ b/limits.ts\n@@ -1,3 +1,3 @@\n export const limits = {\n-  maxTasks: 100,\n+  maxTasks: 1_000, // ${change}\n }`,
     )
-    return 'applied'
+    return value ?? 'applied'
   },
 )
 

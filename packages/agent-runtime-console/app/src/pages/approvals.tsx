@@ -14,6 +14,7 @@ import { Copy, CopyAs } from '../ui/copy.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { many, shortId } from '../ui/format.ts'
 import { Json } from '../ui/json.tsx'
+import { JsonField, parsed } from '../ui/json-field.tsx'
 import { Markdown } from '../ui/markdown.tsx'
 import { More } from '../ui/more.tsx'
 import { When } from '../ui/now.tsx'
@@ -124,17 +125,20 @@ function Request({ request, onDone }: { readonly request: PendingApproval; reado
   const { approvalId, taskId, type, key, mode, artifact, requestedAt, dueAt, rejections } = request
   const [by, setBy] = useState(() => localStorage.getItem(NAME_SLOT) ?? '')
   const [feedback, setFeedback] = useState('')
+  const [text, setText] = useState('')
+  const { isGood, value } = parsed(text)
   const { isBusy, act } = useAct()
   const mayOperate = useMayOperate()
+  const verdict = {
+    ...(by === '' ? {} : { by }),
+    ...(feedback === '' ? {} : { feedback }),
+  }
+  const approval = { ...verdict, ...(value === undefined ? {} : { value }) }
   const answer = (isApproved: boolean) => {
-    const verdict = {
-      ...(by === '' ? {} : { by }),
-      ...(feedback === '' ? {} : { feedback }),
-    }
     localStorage.setItem(NAME_SLOT, by)
     void act(async () => {
       await (isApproved
-        ? api().approvals.approve(approvalId, verdict)
+        ? api().approvals.approve(approvalId, approval)
         : api().approvals.reject(approvalId, verdict))
       return isApproved ? `${key} was approved, and the task goes on` : `${key} was rejected`
     }).then((isDone) => isDone && onDone())
@@ -164,12 +168,23 @@ function Request({ request, onDone }: { readonly request: PendingApproval; reado
             <span>Feedback, which the task gets</span>
             <textarea rows={3} value={feedback} onChange={({ target }) => setFeedback(target.value)} />
           </label>
+          <JsonField
+            label="Value in JSON, which the task gets if you approve"
+            text={text}
+            isGood={isGood}
+            onChange={setText}
+          />
           <label className="field">
             <span>Your name, for the trail</span>
             <input value={by} onChange={({ target }) => setBy(target.value)} />
           </label>
           <div className="row wrap">
-            <button type="button" className="primary" disabled={isBusy} onClick={() => answer(true)}>
+            <button
+              type="button"
+              className="primary"
+              disabled={isBusy || !isGood}
+              onClick={() => answer(true)}
+            >
               Approve
             </button>
             <button
@@ -183,9 +198,7 @@ function Request({ request, onDone }: { readonly request: PendingApproval; reado
             </button>
             {feedback.trim() === '' ? <span className="faint">A rejection needs feedback.</span> : null}
             <Copy
-              text={() =>
-                curl(`/approvals/${encodeURIComponent(approvalId)}/approve`, 'POST', { by, feedback })
-              }
+              text={() => curl(`/approvals/${encodeURIComponent(approvalId)}/approve`, 'POST', approval)}
               label="Copy as cURL"
             />
           </div>
