@@ -323,6 +323,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('limits', '11.9 out of credits'),
   },
   {
+    name: '12.5 a task that ends late does not say so',
+    file: `${core}submit/promise.ts`,
+    edits: [['return lateMs > 0 ?', 'return lateMs > 1e9 ?']],
+    killedBy: conformance('limits', '12.5 a task that ends later'),
+  },
+  {
     name: '11.9 a client is asked for credits by each of its tasks that lacks them',
     file: `${core}ledger/ask.ts`,
     edits: [['  if (client.asks !== null) return\n', '']],

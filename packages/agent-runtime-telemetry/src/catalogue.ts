@@ -190,6 +190,13 @@ export const metricCatalogue = {
     description: 'Times that a client was asked for credits, once for each shortage',
     attributes: ['taskType'],
   },
+  missedPromises: {
+    name: 'agent_runtime.agreement.misses',
+    instrument: 'counter',
+    unit: '{task}',
+    description: 'Tasks that ended later than their agreement promised',
+    attributes: ['taskType'],
+  },
   leaseExpirations: {
     name: 'agent_runtime.lease.expirations',
     instrument: 'counter',

@@ -24,6 +24,7 @@ export const metricEvents = [
   'supervisor.restarted',
   'supervisor.escalated',
   'credits.asked',
+  'agreement.missed',
   'lease.expired',
   'step.completed',
   'step.failed',
@@ -101,6 +102,9 @@ export class Metrics implements Disposable {
         return
       case 'credits.asked':
         this.#on.creditRequests.add(1, this.#type(task?.type))
+        return
+      case 'agreement.missed':
+        this.#on.missedPromises.add(1, this.#type(task?.type))
         return
       case 'lease.expired':
         this.#on.leaseExpirations.add(1, { [a.endReason.name]: lossOf(event.data) })

@@ -329,6 +329,13 @@ test('11.9 requests for credits by task type', async () => {
   expect(await sdk.points('agent_runtime.client.credit_requests')).toMatchObject([{ value: 1 }])
 })
 
+test('12.5 tasks that ended later than was promised, by task type', async () => {
+  using _ = sdk.attach(scene)
+  scene.queued('a')
+  scene.publish('agreement.missed', 'a', { agreement: 'gold', lateMs: 1, latencyMs: 9 })
+  expect(await sdk.points('agent_runtime.agreement.misses')).toMatchObject([{ value: 1 }])
+})
+
 test('14.3 recoveries by category and strategy', async () => {
   using _ = sdk.attach(scene)
   const leaseId = scene.started('a')

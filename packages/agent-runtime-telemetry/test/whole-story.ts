@@ -18,6 +18,7 @@ export function tellWholeStory(scene: Scene): void {
 function succeedOnSecondLease(scene: Scene): void {
   scene.queued('a', { trace: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' } })
   scene.publish('credits.asked', 'a', lackOfCredits)
+  scene.publish('agreement.missed', 'a', { agreement: 'gold', lateMs: 1, latencyMs: 9 })
   const lost = scene.started('a')
   scene.step('a', 'one', 10)
   scene.expired('a', lost)

@@ -382,6 +382,34 @@ export function credits({ rule, timed, expect }: Suite): void {
   )
 
   rule(
+    '12.5 a task that ends later than was promised says so before its end, whatever the end is',
+    async (scene) => {
+      const labels = { agreement: 'gold', 'agreement.latencyMs': '1000' }
+      const inTime = await scene.running({ labels })
+      await scene.pass(1_000)
+      await scene.settle(inTime)
+      expect((await scene.eventTypes(inTime.taskId)).slice(-1)).toEqual(['task.completed'])
+      expect(await scene.eventTypes(inTime.taskId)).toHaveLength(3)
+      const late = await scene.running({ labels })
+      const queued = await scene.accepted({ labels })
+      await scene.pass(1_001)
+      await scene.settle(late)
+      await scene.cancel(queued)
+      for (const [taskId, end] of [
+        [late.taskId, 'task.completed'],
+        [queued, 'task.canceled'],
+      ] as const) {
+        const history = await scene.history(taskId)
+        expect(history.slice(-2).map(({ type }) => type)).toEqual(['agreement.missed', end])
+        const missed = history.at(-2)
+        expect(JSON.parse(missed?.data ?? '')).toEqual({ agreement: 'gold', latencyMs: 1_000, lateMs: 1 })
+        expect(missed?.at).toBe(history.at(-1)?.at)
+      }
+    },
+    { config: {} },
+  )
+
+  rule(
     '11.9 out of credits: a task stays queued until its client buys some, and others go past it',
     async (scene) => {
       await scene.worker('w', 2)

@@ -37,6 +37,8 @@ export interface AccountRow {
   readonly reserved?: number
   /** Where it was submitted with one: what happens when its client has too few credits. */
   readonly outOfCredits?: OutOfCredits
+  /** What its agreement promised: within so many ms of its submission it ends. */
+  readonly promised?: { readonly agreement: string; readonly latencyMs: number }
   /** Where it asked for credits: the number of the last entry of its client's ledger then. */
   readonly asked?: number
   /** Its client's virtual time when it was queued, where that gives it its place. */

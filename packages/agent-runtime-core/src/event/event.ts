@@ -265,6 +265,8 @@ export interface EventData {
     missing: number
     tasks: number
   }
+  /** It ends in the same commit, later than its agreement promised. */
+  'agreement.missed': { agreement: string; lateMs: number; latencyMs: number }
   'task.leaked': { leaseId: string; afterMs: number }
   /** Its handler ran in a thread or process of its own and did not stop within its grace: it was ended with that. */
   'task.killed': { leaseId: string; afterMs: number }
@@ -351,6 +353,7 @@ export const eventCatalogue = {
   'budget.asked': { stored: true },
   'budget.continued': { stored: true },
   'credits.asked': { stored: true },
+  'agreement.missed': { stored: true },
   'attempt.restarted': { stored: false },
   'task.stuck': { stored: false },
   'evaluation.recorded': { stored: false },

@@ -252,6 +252,9 @@ export function foldEvents(
       case 'task.killed':
       case 'task.charged':
         break
+      case 'agreement.missed':
+        if (isOver()) problems.push(`I4 ${type} ${seq} for a task that is ${row.state}`)
+        break
       case 'budget.asked':
       case 'budget.continued':
         if (isOver()) problems.push(`I4 ${type} ${seq} for a task that is ${row.state}`)

@@ -1,3 +1,7 @@
+import type { AccountRow } from '../budget/row.ts'
+import { canonical } from '../codec/codec.ts'
+import type { TaskRow } from '../task/row.ts'
+
 /** The label of a task with the time that an agreement promises, in ms. */
 export const LATENCY_LABEL = 'agreement.latencyMs'
 
@@ -16,10 +20,31 @@ export function promiseIn(
   submittedAt: number,
   at: number,
 ): LatencyPromise | undefined {
-  const told = labels[LATENCY_LABEL]
-  // A label that somebody else wrote may be any text.
-  if (told === undefined || !/^[1-9]\d{0,14}$/.test(told)) return undefined
-  const latencyMs = Number(told)
+  const latencyMs = latencyIn(labels)
+  if (latencyMs === undefined) return undefined
   const until = submittedAt + latencyMs
   return { latencyMs, until, lateMs: Math.max(0, at - until) }
+}
+
+function latencyIn({ [LATENCY_LABEL]: told }: Readonly<Record<string, string>>): number | undefined {
+  // A label that somebody else wrote may be any text.
+  return told === undefined || !/^[1-9]\d{0,14}$/.test(told) ? undefined : Number(told)
+}
+
+/** What the account of a task keeps of its labels. */
+export function promisedIn(labels: Readonly<Record<string, string>> = {}): AccountRow['promised'] {
+  const { agreement } = labels
+  const latencyMs = latencyIn(labels)
+  return agreement === undefined || latencyMs === undefined ? undefined : { agreement, latencyMs }
+}
+
+/** The data of the event before the end of a task that ends later than was promised; undefined in time. Source: `docs/semantics.md 12.5`. */
+export function missedText(
+  { account, submittedAt }: Pick<TaskRow, 'account' | 'submittedAt'>,
+  at: number,
+): string | undefined {
+  if (account?.promised === undefined) return undefined
+  const { agreement, latencyMs } = account.promised
+  const lateMs = at - submittedAt - latencyMs
+  return lateMs > 0 ? canonical({ agreement, lateMs, latencyMs }) : undefined
 }

@@ -2,6 +2,7 @@ import type { BudgetTerms } from '../budget/budget.ts'
 import { type Admission, decideAdmission, wantsRoom } from './admission.ts'
 import type { RejectionReason } from '../event/event.ts'
 import { MICRO } from '../budget/usage.ts'
+import { promisedIn } from './promise.ts'
 import type { Receipt, Submission } from './submission.ts'
 import type { Objection } from './verdict.ts'
 import { canonical } from '../codec/codec.ts'
@@ -128,10 +129,17 @@ function enter(ws: WorkingSet, it: Submission, parent: number | null): Receipt {
   return { accepted: true, taskId: it.taskId ?? ws.ids.task(id), sequence: id, deduplicated: false }
 }
 
-function accountFor({ cost, outOfCredits }: Submission): AccountRow | null {
-  if (cost === undefined && outOfCredits === undefined) return null
-  const account = { cost: Math.round((cost ?? 1) * MICRO), used: null, charge: null, place: null }
-  return outOfCredits === undefined ? account : { ...account, outOfCredits }
+function accountFor({ cost, outOfCredits, labels }: Submission): AccountRow | null {
+  const promised = promisedIn(labels)
+  if (cost === undefined && outOfCredits === undefined && promised === undefined) return null
+  return {
+    cost: Math.round((cost ?? 1) * MICRO),
+    used: null,
+    charge: null,
+    place: null,
+    ...(outOfCredits === undefined ? {} : { outOfCredits }),
+    ...(promised === undefined ? {} : { promised }),
+  }
 }
 
 /** The refusal by a route's circuit or a swarm. Source: `docs/semantics.md 2.1, 10.3, 10.6`. */

@@ -4,7 +4,8 @@ import type { ExecutionConfig } from '../config/schema.ts'
 import type { EventType } from '../event/event.ts'
 import { chainText } from '../history/hash.ts'
 import type { IdCodec } from '../store/ids.ts'
-import { assertMove, canMoveLease } from '../task/states.ts'
+import { missedText } from '../submit/promise.ts'
+import { assertMove, canMoveLease, isFinal } from '../task/states.ts'
 import type { LeaseNotice } from '../lease/lease.ts'
 import { newClient } from '../share/new-client.ts'
 import type { ShareOrder, Shares } from '../share/shares.ts'
@@ -446,7 +447,7 @@ export class WorkingSet {
 
   /**
    * Moves a task: writes the event with the next `seq`, extends its chain and puts the row with the changes. A move that the
-   * table of states does not have is refused here, whatever asked for it.
+   * table of states does not have is refused here, whatever asked for it. An end that is later than was promised has an event before it.
    */
   move(
     task: TaskRow,
@@ -456,7 +457,21 @@ export class WorkingSet {
     also = noNames,
     blob: string | null = null,
   ): TaskRow {
-    if (changes.state !== undefined && changes.state !== task.state) assertMove(task.state, changes.state)
+    const { state } = changes
+    if (state !== undefined && state !== task.state) assertMove(task.state, state)
+    const missed = state !== undefined && isFinal(state) ? missedText(task, this.now.at) : undefined
+    const before = missed === undefined ? task : this.append(task, {}, 'agreement.missed', missed)
+    return this.append(before, changes, type, data, also, blob)
+  }
+
+  private append(
+    task: TaskRow,
+    changes: Partial<TaskRow>,
+    type: EventType,
+    data: string,
+    also = noNames,
+    blob: string | null = null,
+  ): TaskRow {
     const seq = task.seq + 1
     const { at } = this.now
     const hash = this.around.chain(task.tail, chainText(task.id, seq, type, at, data))

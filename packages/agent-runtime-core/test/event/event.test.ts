@@ -53,6 +53,7 @@ const frozen = [
   'budget.asked',
   'budget.continued',
   'credits.asked',
+  'agreement.missed',
 ]
 const names = Object.keys(eventCatalogue) as EventType[]
 

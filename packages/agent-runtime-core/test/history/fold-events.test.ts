@@ -238,6 +238,7 @@ describe('the moves of a history (docs/reliability.md I4)', () => {
       [['approval.resolved', { key: 'ok' }], 'I4 verdict N for a task that is STATE'],
       [ended('c'), 'I4 the end of a child, N, for a task that is STATE'],
       [['budget.asked', {}], 'I4 budget.asked N for a task that is STATE'],
+      [['agreement.missed', {}], 'I4 agreement.missed N for a task that is STATE'],
     ]
     for (const [event, told] of late) {
       for (const state of over) {

@@ -16,6 +16,7 @@ import {
   rejectionPolicies,
   usageOf,
   PIPELINE_KEY,
+  promisedIn,
 } from '@ku0/agent-runtime-core'
 import { CALLER, type PlainEvent, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import { type Hashes, prepareIntegrity } from '../../sqlite/integrity.ts'
@@ -231,18 +232,19 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
 
   function checkAccount(
     row: TaskRow,
-    { cost, outOfCredits }: Partial<EventData['task.queued']>,
+    { cost, outOfCredits, labels }: Partial<EventData['task.queued']>,
     starts: readonly ReadEvent[],
     told: Folded['row'],
   ): void {
     const { account } = row
     if (account === null) {
-      if (cost !== undefined || told['used'] !== undefined)
+      if (cost !== undefined || told['used'] !== undefined || promisedIn(labels) !== undefined)
         faults.add('row', `task ${row.id}, account`, { cost, used: told['used'] }, null)
       return
     }
     faults.same(`task ${row.id}, cost`, Math.round((cost ?? 1) * MICRO), account.cost)
     faults.same(`task ${row.id}, outOfCredits`, outOfCredits, account.outOfCredits)
+    faults.same(`task ${row.id}, promised`, textOf(promisedIn(labels)), textOf(account.promised))
     const used = account.used === null ? undefined : usageOf(account.used)
     faults.same(`task ${row.id}, used`, textOf(told['used']), textOf(used))
     const reserved = starts.find(({ it }) => it['reserved'] !== undefined)?.it['reserved']
