@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { costOf } from '../src/bench/pairs.ts'
 import { partitionCost } from '../src/bench/partition-cost.ts'
 import { shareCost } from '../src/bench/share-cost.ts'
+import { supervisionCost } from '../src/bench/supervision-cost.ts'
 import { stepCost } from '../src/bench/step-cost.ts'
 import { telemetryCost } from '../src/bench/telemetry-cost.ts'
 import { exitCode } from '../src/cli/exit-code.ts'
@@ -48,6 +49,12 @@ describe.each([
     '--events',
     /2 pairs of pipelines of 300 events, through 4 partitions divided by through one task/,
     '0.7',
+  ],
+  [
+    supervisionCost,
+    '--children',
+    /2 pairs of runs of 300 children that fail 3 times each, under one supervisor divided by under 10/,
+    '0.25',
   ],
 ] as const)('the command $command', (bench, flag, what, least) => {
   const run = async (args: string[], signal = new AbortController().signal) => {

@@ -5,7 +5,7 @@ import { type ExitCode, exitCode } from './exit-code.ts'
 import { codeOf, type Console } from './run-command.ts'
 import { number, parse } from './run-options.ts'
 
-/** `gym:telemetry-cost`, `gym:step-cost`, `gym:share-cost`, `gym:partition-cost`. Answers with its exit code. */
+/** `gym:telemetry-cost`, `gym:step-cost`, `gym:share-cost`, `gym:partition-cost`, `gym:supervision-cost`. Answers with its exit code. */
 export async function costCommand(
   bench: Bench,
   args: readonly string[],

@@ -8,6 +8,7 @@ import { anyText } from '../../../../tools/any-text.ts'
 import { draws } from '../../../../tools/draws.ts'
 import type { Bench } from '../../src/bench/bench.ts'
 import { partitionCost } from '../../src/bench/partition-cost.ts'
+import { supervisionCost } from '../../src/bench/supervision-cost.ts'
 import { shareCost } from '../../src/bench/share-cost.ts'
 import { stepCost } from '../../src/bench/step-cost.ts'
 import { telemetryCost } from '../../src/bench/telemetry-cost.ts'
@@ -131,6 +132,7 @@ describe('the gym says what is wrong with any arguments (docs/reliability.md 3.7
     'gym:step-cost': cost(stepCost),
     'gym:share-cost': cost(shareCost),
     'gym:partition-cost': cost(partitionCost),
+    'gym:supervision-cost': cost(supervisionCost),
     'gym:stream-bars': (args: readonly string[]) => streamCommand(args, console, stop),
     'gym:compare': (args: readonly string[]) => compareCommand(args, {}, folder, console),
   }
@@ -163,6 +165,7 @@ describe('the gym says what is wrong with any arguments (docs/reliability.md 3.7
     'gym:step-cost',
     'gym:share-cost',
     'gym:partition-cost',
+    'gym:supervision-cost',
     'gym:stream-bars',
   ] as const)('%s says that it was interrupted', async (name) => {
     expect(await answers(commands[name], said, [])).toBe(130)
