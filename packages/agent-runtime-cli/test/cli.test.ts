@@ -186,7 +186,7 @@ describe('agent-runtime import', () => {
     const wrong = await run('import', path, 'sqlite:other.db')
     expect([wrong.code, wrong.err]).toEqual([
       2,
-      expect.stringContaining('the URL of an empty store on PostgreSQL') as string,
+      expect.stringContaining('is no store on PostgreSQL') as string,
     ])
   })
 })
