@@ -51,7 +51,7 @@ export function intervalOf(noticed: number, drawn: number): readonly [least: num
 }
 
 /** Runs of one seed on one commit add up: the last one's, and those that belong to it. */
-export function lastDraw(samples: readonly Sample[]): readonly Sample[] {
+function lastDraw(samples: readonly Sample[]): readonly Sample[] {
   const last = samples.at(-1)
   const seedOf = ({ draw }: Sample) => draw.split(':')[0]
   return last === undefined
@@ -60,7 +60,7 @@ export function lastDraw(samples: readonly Sample[]): readonly Sample[] {
 }
 
 /** So many percent of the changes of the core are to be noticed. */
-export const bar = 96
+const bar = 96
 
 /** The results as a page. */
 export function samplePageOf(samples: readonly Sample[]): string {
