@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'on PostgreSQL a flush that reads many rows reads the whole table',
     file: `${persistence}postgres/translate.ts`,
-    edits: [['${inner} OFFSET 0', '${inner}']],
+    edits: [['SELECT * FROM (${inner}) AS run OFFSET 0', '${inner}']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/by-key.proof.test.ts', 'by their keys'],
   },
   {

@@ -39,7 +39,7 @@ export { keyText } from './step/key-text.ts'
 export type { CheckpointRecord } from './step/port.ts'
 export type { StepRecord } from './step/schema.ts'
 export { idempotencyKey } from './submit/idempotency.ts'
-export { LATENCY_LABEL, type LatencyPromise, promisedIn, promiseIn } from './submit/promise.ts'
+export { LATENCY_LABEL, type LatencyPromise, accountPromise, promiseIn } from './submit/promise.ts'
 export type { Receipt, Submission } from './submit/submission.ts'
 export type { AdmissionVerdict, Objection, QuotaLimitName } from './submit/verdict.ts'
 export {

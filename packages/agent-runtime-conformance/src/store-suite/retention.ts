@@ -94,6 +94,20 @@ export function retention({ rule, timed, expect }: Suite): void {
   )
 
   rule(
+    '6.6 each final state has a count of its own',
+    async (scene) => {
+      for (let n = 0; n < 3; n += 1) {
+        await done(scene)
+        await scene.settle(await scene.running(), { as: 'failed', kind: 'error', error: '{}' })
+      }
+      await young(scene)
+      expect(await scene.prune()).toEqual({ ...none, completed: 1, failed: 1 })
+      expect(await scene.prune()).toEqual(none)
+    },
+    { config: { retention: { completed: { count: 2 }, failed: { count: 2 } } } },
+  )
+
+  rule(
     '6.6 passes that meet in one commit delete each task once, and no more than the rule allows',
     async (scene) => {
       for (let n = 0; n < 10; n += 1) await done(scene)

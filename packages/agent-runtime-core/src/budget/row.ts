@@ -37,7 +37,7 @@ export interface AccountRow {
   readonly reserved?: number
   /** Where it was submitted with one: what happens when its client has too few credits. */
   readonly outOfCredits?: OutOfCredits
-  /** What its agreement promised: within so many ms of its submission it ends. */
+  /** Where an agreement promised a time: its name, and within how many ms of its submission the task was to end. */
   readonly promised?: { readonly agreement: string; readonly latencyMs: number }
   /** Where it asked for credits: the number of the last entry of its client's ledger then. */
   readonly asked?: number

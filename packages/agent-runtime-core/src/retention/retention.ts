@@ -18,6 +18,7 @@ export type Keeping =
   | 'has_open_children'
   | 'key_in_use'
   | 'last_run'
+  | 'damaged'
   | 'newest'
 
 /**
@@ -45,6 +46,7 @@ export function decideRetention(
   if (row.hasOpenChildren) return 'has_open_children'
   if (row.key !== null && row.finishedAt + rules.keysMs > now) return 'key_in_use'
   if (row.isLastRun) return 'last_run'
+  if (row.isDamaged) return 'damaged'
   return row.isNewest ? 'newest' : 'due'
 }
 

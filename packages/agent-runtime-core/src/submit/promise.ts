@@ -31,8 +31,8 @@ function latencyIn({ [LATENCY_LABEL]: told }: Readonly<Record<string, string>>):
   return told === undefined || !/^[1-9]\d{0,14}$/.test(told) ? undefined : Number(told)
 }
 
-/** What the account of a task keeps of its labels. */
-export function promisedIn(labels: Readonly<Record<string, string>> = {}): AccountRow['promised'] {
+/** The promise that the account of a task keeps of its labels. Source: `docs/semantics.md 12.5`. */
+export function accountPromise(labels: Readonly<Record<string, string>> = {}): AccountRow['promised'] {
   const { agreement } = labels
   const latencyMs = latencyIn(labels)
   return agreement === undefined || latencyMs === undefined ? undefined : { agreement, latencyMs }

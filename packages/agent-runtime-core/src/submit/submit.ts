@@ -2,7 +2,7 @@ import type { BudgetTerms } from '../budget/budget.ts'
 import { type Admission, decideAdmission, wantsRoom } from './admission.ts'
 import type { RejectionReason } from '../event/event.ts'
 import { MICRO } from '../budget/usage.ts'
-import { promisedIn } from './promise.ts'
+import { accountPromise } from './promise.ts'
 import type { Receipt, Submission } from './submission.ts'
 import type { Objection } from './verdict.ts'
 import { canonical } from '../codec/codec.ts'
@@ -130,7 +130,7 @@ function enter(ws: WorkingSet, it: Submission, parent: number | null): Receipt {
 }
 
 function accountFor({ cost, outOfCredits, labels }: Submission): AccountRow | null {
-  const promised = promisedIn(labels)
+  const promised = accountPromise(labels)
   if (cost === undefined && outOfCredits === undefined && promised === undefined) return null
   return {
     cost: Math.round((cost ?? 1) * MICRO),

@@ -9,7 +9,7 @@ import { fields, listOf, mostly, type Piece, piece, values } from './pieces.ts'
  */
 export const typed: readonly string[] = wordsOf(`
   ConfigError DuplicateStepKey InvalidTransition LeaseLost PayloadTooLarge StepNotSerializable StoreError TaskCanceled
-  addUsage addUse agedRank categoryOfKind aheadByLane aheadByShares approvalName assertFields branchLimitKey budgetAmount
+  accountPromise addUsage addUse agedRank categoryOfKind aheadByLane aheadByShares approvalName assertFields branchLimitKey budgetAmount
   budgetAmounts callOf canAgentMove chainText childKeyOf childName createIdCodec
   decideAdmission decideAtDecision decideBackoff decideCatchUp decideDivergence decideOutcome decidePassStart decideReplacement decideReplay decideScaling
   describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey firstLines
@@ -191,6 +191,7 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   idempotencyKey: [digest, word, word, mostly(word), number],
   orderHash: [word, event, digest],
   orderOfHistory: [listOf(event), digest],
+  accountPromise: [values({}, { agreement: 'gold', 'agreement.latencyMs': '1000' }, { agreement: 'gold' })],
   promiseIn: [
     values({}, { 'agreement.latencyMs': '1000' }, { 'agreement.latencyMs': 'soon' }),
     number,

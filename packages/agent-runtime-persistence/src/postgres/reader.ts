@@ -1,4 +1,11 @@
-import type { ExecutionConfig, IdCodec, Read, ReadKind, Reads } from '@ku0/agent-runtime-core'
+import {
+  type ExecutionConfig,
+  type IdCodec,
+  type Read,
+  type ReadKind,
+  type Reads,
+  RuntimeError,
+} from '@ku0/agent-runtime-core'
 import type { Instant } from '@ku0/agent-runtime-core/transition'
 import type { LocalCounts } from '../engine/database.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
@@ -77,7 +84,11 @@ export class Reader {
       try {
         await this.tell(together)
       } catch (error) {
-        for (const { answer } of together) answer.reject(error)
+        // The server may have refused one of them, and does not say which; when it is away, all of them fail.
+        const isOneOf = together.length > 1 && !isPassing(error) && !(error instanceof RuntimeError)
+        for (const asked of together)
+          if (isOneOf) await this.tell([asked]).catch(asked.answer.reject)
+          else asked.answer.reject(error)
       }
     }
     // In this very turn: who comes next begins anew.

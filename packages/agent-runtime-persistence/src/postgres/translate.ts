@@ -39,5 +39,5 @@ export function together(sql: string, types: readonly string[]): string {
   const inner = sql.replaceAll('?', () => `given.p${++n}`)
   const arrays = types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')
   const names = types.map((_, at) => `p${at + 1}, `).join('')
-  return `SELECT given.n, it.* FROM unnest(${arrays}) WITH ORDINALITY AS given (${names}n) CROSS JOIN LATERAL (${inner} OFFSET 0) AS it`
+  return `SELECT given.n, it.* FROM unnest(${arrays}) WITH ORDINALITY AS given (${names}n) CROSS JOIN LATERAL (SELECT * FROM (${inner}) AS run OFFSET 0) AS it`
 }

@@ -49,7 +49,7 @@ export function preparePrunable(db: Queries): (task: TaskRow) => PrunableRow {
         seq,
         type: kind,
         hash,
-        it: data === null ? {} : (JSON.parse(data) as Record<string, unknown>),
+        it: parsed(data) ?? {},
       }),
     )
     const first = read[0]?.it ?? {}
@@ -62,6 +62,7 @@ export function preparePrunable(db: Queries): (task: TaskRow) => PrunableRow {
       parent: asked.parent() === undefined ? null : parent,
       hasOpenChildren: asked.child() !== undefined,
       isLastRun: asked.schedule() !== undefined,
+      isDamaged: list.some(([, , data]) => parsed(data) === undefined),
       isNewest: asked.newest().includes(id),
       key: typeof key === 'string' ? key : null,
       leases: read.flatMap(({ type: kind, it }) =>
@@ -72,6 +73,16 @@ export function preparePrunable(db: Queries): (task: TaskRow) => PrunableRow {
       sums: sumsOf(row, read),
       named: namedOf(row, client, read),
     }
+  }
+}
+
+/** The data of an event, none where it was not asked for; undefined where it was damaged. */
+function parsed(data: string | null): Record<string, unknown> | undefined {
+  if (data === null) return {}
+  try {
+    return JSON.parse(data) as Record<string, unknown>
+  } catch {
+    return undefined
   }
 }
 

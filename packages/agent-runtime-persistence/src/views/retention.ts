@@ -89,8 +89,8 @@ export function prepareRetention(db: Queries) {
   }
 }
 
-/** Its input, which may be large, is not read for that. */
-const HAS_KEY = `(SELECT CASE WHEN instr(data, '"idempotencyKey":') > 0 THEN data ->> '$.idempotencyKey' IS NOT NULL ELSE false END FROM event WHERE event.task = task.id AND event.seq = 1)`
+/** Its input, which may be large, is not read for that. A submission that was damaged is looked at by the commit, which keeps its task. */
+const HAS_KEY = `(SELECT CASE WHEN instr(data, '"idempotencyKey":') > 0 AND json_valid(data) THEN data ->> '$.idempotencyKey' IS NOT NULL ELSE false END FROM event WHERE event.task = task.id AND event.seq = 1)`
 
 /** Whether all that follow are kept: they are numbered as they were submitted, so they are younger. */
 function isBehind([id, submittedAt]: readonly [number, number], groups: readonly DueGroup[]): boolean {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Scene } from '@ku0/agent-runtime-conformance'
 import type { TaskFilter } from '@ku0/agent-runtime-core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
 import { newPostgresStore, quiet } from '../helpers/postgres-store.ts'
@@ -105,3 +105,19 @@ test.each(stores)(
     })
   },
 )
+
+test('a question that the server refuses fails alone, and those asked with it are answered', async () => {
+  const server = await sharedServer()
+  const url = server.newStore()
+  const store = await openStore(url, { thread: false })
+  onTestFinished(() => store.close())
+  const client = await server.connect(url)
+  await client.query('ALTER TABLE evaluation RENAME TO elsewhere')
+  await client.end()
+  const [refused, stats] = await Promise.allSettled([
+    store.read({ kind: 'evaluations', agentId: 'ada', limit: 10 }),
+    store.read({ kind: 'stats' }),
+  ])
+  expect(refused).toMatchObject({ status: 'rejected' })
+  expect(stats).toMatchObject({ status: 'fulfilled', value: { running: 0 } })
+})

@@ -16,7 +16,7 @@ import {
   rejectionPolicies,
   usageOf,
   PIPELINE_KEY,
-  promisedIn,
+  accountPromise,
 } from '@ku0/agent-runtime-core'
 import { CALLER, type PlainEvent, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import { type Hashes, prepareIntegrity } from '../../sqlite/integrity.ts'
@@ -196,6 +196,8 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
     const entry = asking?.it['entry'] as number | undefined
     faults.same(`task ${row.id}, asked`, entry, row.account?.asked)
     if (asking === undefined || entry === undefined || row.state !== 'queued') return
+    // Its start, without credits or without a ledger by then, ended what it asked for.
+    if (events.findLast(({ type }) => type === 'task.started' || type === 'credits.asked') !== asking) return
     const asks = load.client(name)?.asks ?? null
     const cost = row.account?.cost ?? MICRO
     const expected = { task: row.id, at: asking.at, cost }
@@ -238,13 +240,13 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
   ): void {
     const { account } = row
     if (account === null) {
-      if (cost !== undefined || told['used'] !== undefined || promisedIn(labels) !== undefined)
+      if (cost !== undefined || told['used'] !== undefined || accountPromise(labels) !== undefined)
         faults.add('row', `task ${row.id}, account`, { cost, used: told['used'] }, null)
       return
     }
     faults.same(`task ${row.id}, cost`, Math.round((cost ?? 1) * MICRO), account.cost)
     faults.same(`task ${row.id}, outOfCredits`, outOfCredits, account.outOfCredits)
-    faults.same(`task ${row.id}, promised`, textOf(promisedIn(labels)), textOf(account.promised))
+    faults.same(`task ${row.id}, promised`, textOf(accountPromise(labels)), textOf(account.promised))
     const used = account.used === null ? undefined : usageOf(account.used)
     faults.same(`task ${row.id}, used`, textOf(told['used']), textOf(used))
     const reserved = starts.find(({ it }) => it['reserved'] !== undefined)?.it['reserved']
