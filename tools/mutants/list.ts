@@ -338,7 +338,7 @@ export const mutants: readonly Mutant[] = [
     name: '11.9 a purchase leaves the request for credits open',
     file: `${core}ledger/post.ts`,
     edits: [['asks: stillAsks(client, client.credits + amount)', 'asks: client.asks']],
-    killedBy: conformance('limits', '11.9 the client is asked for credits once'),
+    killedBy: conformance('limits', '11.9 a purchase answers the request'),
   },
   {
     name: '11.9 a task that is canceled goes on asking for credits',

@@ -478,6 +478,22 @@ export function credits({ rule, timed, expect }: Suite): void {
   )
 
   rule(
+    '11.9 a purchase answers the request, also while its task waits for a slot',
+    async (scene) => {
+      await scene.worker('w', 1)
+      const taskId = await scene.accepted(mine(5))
+      await scene.accepted()
+      await scene.claim()
+      expect(await standing(scene)).toMatchObject({ asks: { taskId, missing: 5 } })
+      await buy(scene, 5)
+      await scene.idle()
+      expect((await standing(scene))?.asks).toBe(undefined)
+      expect(await scene.state(taskId)).toBe('queued')
+    },
+    selling,
+  )
+
+  rule(
     '11.9 a request for credits ends with its task in the queue, and the next one asks',
     async (scene) => {
       await scene.worker('w', 1)
