@@ -231,6 +231,9 @@ interface Frame {
 
 const bytesOf = (frames: readonly Frame[]) => Buffer.concat(frames.map(({ bytes }) => bytes))
 
+/** The codes by which a client asks for TLS, and for GSSAPI. A standby does so. */
+const asksToEncrypt: ReadonlySet<number> = new Set([80877103, 80877104])
+
 /** Puts what a client sends together to whole messages. */
 class Frames {
   private rest = Buffer.alloc(0)
@@ -240,7 +243,7 @@ class Frames {
     this.rest = Buffer.concat([this.rest, data])
     const frames: Frame[] = []
     for (;;) {
-      // The first message has no letter before its length.
+      // The first message has no letter before its length. Before that a client may ask, in the same form, to encrypt.
       const before = this.isStarted ? 1 : 0
       if (this.rest.length < before + 4) return frames
       const end = before + this.rest.readInt32BE(before)
@@ -248,7 +251,7 @@ class Frames {
       const bytes = this.rest.subarray(0, end)
       const letter = this.isStarted ? String.fromCharCode(bytes[0] ?? 0) : ''
       frames.push({ letter, bytes, body: bytes.subarray(before + 4) })
-      this.isStarted = true
+      this.isStarted ||= !asksToEncrypt.has(bytes.readInt32BE(4))
       this.rest = this.rest.subarray(end)
     }
   }
