@@ -2,8 +2,9 @@
 import { meaning, provenPages, type Reference, references } from '../proof.ts'
 import { leftToTheNight } from './night.ts'
 
-/** These take turns by themselves: other tests of the store's suite each time, with a test of each section. */
+/** Two take turns by themselves: other tests of the store's suite each time, with a test of each section. One counts what its tests have seen. */
 export const wholeFiles: readonly string[] = [
+  'packages/agent-runtime-persistence/test/model/model.proof.test.ts',
   'packages/agent-runtime-persistence/test/postgres/conformance.proof.test.ts',
   'packages/agent-runtime-server/test/remote/conformance.proof.test.ts',
 ]
