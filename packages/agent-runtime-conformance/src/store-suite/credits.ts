@@ -515,6 +515,23 @@ export function credits({ rule, timed, expect }: Suite): void {
   )
 
   rule(
+    '11.9 every answer about a client names the task of its request as the submitter named it',
+    async (scene) => {
+      await scene.worker('w', 1)
+      await scene.accepted(mine(5, { taskId: 'order-1' }))
+      const since = scene.now
+      await scene.idle()
+      const asks = { taskId: 'order-1', asked: 5, missing: 5, since }
+      expect((await standing(scene))?.asks).toEqual(asks)
+      const put = await scene.write({ kind: 'putClient', name: 'ada', tier: 'contracted' })
+      expect(put).toMatchObject({ as: 'put', client: { asks } })
+      const removed = await scene.write({ kind: 'removeClient', name: 'ada' })
+      expect(removed).toMatchObject({ as: 'busy', client: { asks } })
+    },
+    selling,
+  )
+
+  rule(
     '11.9 credits that are set answer the request, too',
     async (scene) => {
       await scene.worker('w', 1)

@@ -12,7 +12,7 @@ export function putClient(ws: WorkingSet, it: Write<'putClient'>): OutcomeOf<'pu
   const before = ws.client(name)
   const after = { ...before, ...(tier === undefined ? {} : { tier }) }
   ws.putClient(credits === undefined ? after : withCredits(ws, after, Math.round(credits * MICRO)), before)
-  return { as: 'put', client: clientRecordOf(ws.client(name), (task) => ws.ids.task(task)) }
+  return { as: 'put', client: recordIn(ws, ws.client(name)) }
 }
 
 /** A client that has a ledger, is to have one, or asks for credits gets an entry for it. */
@@ -28,7 +28,7 @@ export function removeClient(ws: WorkingSet, { name }: Write<'removeClient'>): O
   if (row === undefined) return { as: 'unknown' }
   const delayed = ws.shares === undefined ? 0 : delayedOf(ws, name)
   if (row.queued + row.running + delayed + row.reserved > 0)
-    return { as: 'busy', client: clientRecordOf(row, (task) => ws.ids.task(task)), delayed }
+    return { as: 'busy', client: recordIn(ws, row), delayed }
   ws.dropClient(name)
   return { as: 'removed' }
 }
@@ -37,6 +37,10 @@ function delayedOf(ws: WorkingSet, client: string): number {
   let sum = 0
   for (const stream of ws.streamsOf(client)) sum += ws.stream(stream).delayed
   return sum
+}
+
+function recordIn(ws: WorkingSet, row: ClientRow): ClientRecord {
+  return clientRecordOf(row, (task) => ws.task(task)?.explicitId ?? ws.ids.task(task))
 }
 
 /** As a person reads it. */

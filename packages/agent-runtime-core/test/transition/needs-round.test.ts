@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Write } from '../../src/store/port.ts'
-import { type Base, type Duties, NeedsRound } from '../../src/transition.ts'
+import { type Base, type Duties, NeedsRound, newClient } from '../../src/transition.ts'
 import { ids, lease, type Rows, task, workingSet } from './rows.ts'
 
 const nothingDue: Duties = { lapsed: [], orphans: [], due: [], budgets: [] }
@@ -53,6 +53,17 @@ test('a row that was wanted and is still not known does not exist, and is asked 
   const { round } = roundOver({}, [step, { kind: 'cancel', taskId: 'mine' }])
   expect(round.run()).toEqual({ leases: [3], explicitIds: ['mine'] })
   expect(round.run()).toBeUndefined()
+})
+
+test('a client needs the task that it asks credits for, which its answer names', () => {
+  const asking = { ...newClient(1, 'ada'), asks: { task: 7, at: 1, cost: 1 } }
+  const clients = new Map([['ada', asking]])
+  for (const kind of ['putClient', 'removeClient'] as const) {
+    const { base, round } = roundOver({ clients }, [{ kind, name: 'ada' }])
+    expect(round.run()).toEqual({ tasks: [7] })
+    found(base, { tasks: [task] })
+    expect(round.run()).toBeUndefined()
+  }
 })
 
 test('a lease that has run out needs its task, and what the end of that touches', () => {

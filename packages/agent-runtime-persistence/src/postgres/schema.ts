@@ -507,6 +507,7 @@ EXCEPTION WHEN data_exception OR statement_too_complex THEN
 END
 $$;
 `),
+  // As on SQLite it also stands for `agreement.missed` and the promise in a task's account, which have no step of their own.
   breaking(`
 -- The open request of a client for credits, of which an event of a kind of its own tells.
 ALTER TABLE client ADD COLUMN asks text COLLATE "C";

@@ -280,8 +280,12 @@ function assertMade(db: Db, path: string): void {
   assertMigrated(schema, schemaVersion, path)
 }
 
-/** Makes an empty store of this schema at once, as its steps have made one: the next file begins so, in a fraction of the time. */
+/**
+ * Makes an empty store of this schema at once, as its steps have made one: whoever makes many begins each so, in a fraction of the time. The
+ * second store tells it: a process that makes only one would not get back the time that it takes.
+ */
 let allSteps: string | undefined
+let isOneMade = false
 
 /** Brings the tables up to date, in one transaction. One that has had more steps is left as it is. */
 export function migrate(db: Db, path: string, steps: readonly Migration[] = migrations): void {
@@ -292,7 +296,8 @@ export function migrate(db: Db, path: string, steps: readonly Migration[] = migr
     const isWhole = version === 0 && steps === migrations
     if (isWhole && allSteps !== undefined) db.exec(allSteps)
     else for (const { sql } of steps.slice(version)) db.exec(sql)
-    if (isWhole) allSteps ??= dumpOf(db)
+    if (isWhole && isOneMade) allSteps ??= dumpOf(db)
+    isOneMade ||= isWhole
     if (version < steps.length) markSchema(db, steps)
   })
 }
@@ -306,7 +311,7 @@ function dumpOf(db: Db): string {
     .all()
   const filling = db
     .prepare<[], [table: string, values: string]>(
-      `SELECT name, (SELECT group_concat('quote("' || info.name || '")', ' || '','' || ') FROM pragma_table_info(schema.name) AS info) FROM sqlite_schema AS schema WHERE type = 'table' AND ${named}`,
+      `SELECT name, (SELECT group_concat('quote("' || info.name || '")', ' || '','' || ' ORDER BY info.cid) FROM pragma_table_info(schema.name) AS info) FROM sqlite_schema AS schema WHERE type = 'table' AND ${named}`,
     )
     .raw()
     .all()

@@ -486,7 +486,8 @@ CREATE TABLE access_token (
   revoked_at INTEGER
 ) STRICT, WITHOUT ROWID;
 `),
-  // The open request of a client for credits, of which an event of a kind of its own tells.
+  // The open request of a client for credits, of which an event of a kind of its own tells. The event `agreement.missed` and the promise in a task's
+  // account came with it and have no step of their own: this one keeps away programs that know neither.
   breaking(`
 ALTER TABLE client ADD COLUMN asks TEXT;
 `),

@@ -130,3 +130,32 @@ describe('a damaged request for credits is found (docs/semantics.md 11.9)', () =
     expect(places(found)).toContain(`client ${client}, asks`)
   })
 })
+
+test('11.9 a task that asked for credits, started without them and is queued again asks for nothing', async () => {
+  const path = join(scratchFolder(), 'ran.db')
+  const under = async (outOfCredits: 'park' | 'run', play: (scene: Scene) => Promise<unknown>) => {
+    const { config } = parseExecutionConfig({ shares: { ledger: true, outOfCredits, startCredits: 0 } })
+    const environment = { ...createVirtualEnvironment(outOfCredits), digest: nodeDigest }
+    const store = await openStore(`sqlite:${path}`, { config, environment, thread: false })
+    const scene = new Scene(store, config, environment.clock)
+    await scene.worker('w', 1)
+    await play(scene)
+    await store.close()
+  }
+  await under('park', async (scene) => {
+    await scene.accepted({ client: 'ada', cost: 5 })
+    await scene.idle()
+  })
+  await under('run', async (scene) =>
+    scene.settle(await scene.claim(), { as: 'retry', error: '{}', delayMs: 0 }),
+  )
+  const it = new Spoiled(path)
+  expect(it.events.map(({ type }) => type)).toEqual([
+    'task.queued',
+    'credits.asked',
+    'task.started',
+    'task.requeued',
+  ])
+  expect(it.db.prepare('SELECT asks FROM client').pluck().all()).toEqual([null])
+  expect(await verify(path)).toMatchObject(good)
+})

@@ -7,6 +7,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { draws, everyNth } from '../../../../tools/draws.ts'
 import { openStore } from '../../src/index.ts'
+import { rechain } from '../helpers/forged.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 import { good, places, Spoiled, verify } from '../helpers/spoiled-store.ts'
 import { lived } from '../helpers/whole-life.ts'
@@ -289,5 +290,57 @@ describe('rows that a store goes on without, and would go wrong by', () => {
     expect(places(await without(1))).toEqual(['task 1, first chunk of output', 'task 1, output'])
     expect(places(await without(2))).toEqual(['task 1, output'])
     expect(places(await without(3))).toEqual([])
+  })
+})
+
+describe('a promise of time that was broken stands before the end, where the hashes fit (docs/semantics.md 12.5)', () => {
+  /** Task 1 ended a millisecond late, and 2 in time. */
+  async function promised(): Promise<Spoiled> {
+    const { path, scene } = await staged()
+    const labels = { agreement: 'gold', 'agreement.latencyMs': '1000' }
+    const [late, inTime] = [await scene.accepted({ labels }), await scene.accepted({ labels })]
+    await scene.pass(1_000)
+    await scene.cancel(inTime)
+    await scene.pass(1)
+    await scene.cancel(late)
+    await scene.store.close()
+    return new Spoiled(path)
+  }
+  const missed = "task = 1 AND type = 'agreement.missed'"
+
+  test('12.5 the store that is damaged below is good', async () => {
+    const it = await promised()
+    expect(await verify(it.path)).toMatchObject(good)
+    expect(it.events.map(({ task, type }) => `${task} ${type}`)).toEqual([
+      '1 task.queued',
+      '1 agreement.missed',
+      '1 task.canceled',
+      '2 task.queued',
+      '2 task.canceled',
+    ])
+  })
+
+  test.each([
+    [
+      'lost',
+      1,
+      `DELETE FROM event WHERE ${missed}; UPDATE event SET seq = 2 WHERE task = 1 AND seq = 3; UPDATE task SET seq = 2 WHERE id = 1`,
+    ],
+    ['of another time', 1, `UPDATE event SET data = json_set(data, '$.lateMs', 2) WHERE ${missed}`],
+    ['earlier than the end', 1, `UPDATE event SET at = at - 1 WHERE ${missed}`],
+    [
+      'of a task in time',
+      2,
+      `UPDATE event SET seq = 3 WHERE task = 2 AND seq = 2; INSERT INTO event SELECT 2, seq, type, at - 1, data, blob, hash FROM event WHERE ${missed}; UPDATE task SET seq = 3 WHERE id = 2`,
+    ],
+  ])('12.5 an event of it that is %s is found', async (_, task, sql) => {
+    const it = await promised()
+    const found = await it.after((db) => {
+      db.exec(sql)
+      rechain(db, task)
+    })
+    expect(places(found)?.filter((place) => place.startsWith('task'))).toEqual([
+      `task ${task}, agreement.missed`,
+    ])
   })
 })

@@ -6,6 +6,11 @@ import { changed, type EventRow } from './spoiled-store.ts'
 /** Changes an event, and every hash after it to fit. */
 export function forge(db: Database.Database, { task, seq, data }: EventRow): void {
   db.prepare('UPDATE event SET data = ? WHERE task = ? AND seq = ?').run(changed(data), task, seq)
+  rechain(db, task)
+}
+
+/** Makes every hash of a task one of its events as they are. */
+export function rechain(db: Database.Database, task: number): void {
   let hash: Buffer = Buffer.from(CHAIN_START)
   const events = db.prepare<[number], EventRow>('SELECT * FROM event WHERE task = ? ORDER BY seq').all(task)
   for (const event of events) {

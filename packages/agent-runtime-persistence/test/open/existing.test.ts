@@ -41,7 +41,7 @@ test('a store that has to exist is not migrated, and is opened when it is of thi
   await store.close()
 })
 
-test('a new store is what all migrations make, also one that is made at once after the first of a process', () => {
+test('a new store is what all migrations make, also one that is made at once after others of its process', () => {
   const folder = scratchFolder()
   const contentsOf = (db: Database.Database) => {
     // Each opening writes this row.
@@ -63,7 +63,7 @@ test('a new store is what all migrations make, also one that is made at once aft
   const expected = contentsOf(stepped)
   stepped.close()
   expect(expected.rows.length).toBeGreaterThan(20)
-  for (const name of ['first.db', 'second.db', ':memory:']) {
+  for (const name of ['first.db', 'second.db', 'third.db', ':memory:']) {
     const { db } = openDatabase(name === ':memory:' ? name : join(folder, name), 'full')
     expect(contentsOf(db)).toEqual(expected)
     db.close()

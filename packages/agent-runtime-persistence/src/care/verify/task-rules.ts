@@ -18,7 +18,7 @@ import {
   PIPELINE_KEY,
   accountPromise,
 } from '@ku0/agent-runtime-core'
-import { CALLER, type PlainEvent, type TaskRow } from '@ku0/agent-runtime-core/transition'
+import { CALLER, missedText, type PlainEvent, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import { type Hashes, prepareIntegrity } from '../../sqlite/integrity.ts'
 import type { Load } from '../../sqlite/load.ts'
 import type { Db } from '../../sqlite/open.ts'
@@ -118,6 +118,7 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
         faults.add('event', `task ${row.id}`, 'a history that can be', problem)
       for (const event of read) tally.event(event)
       checkRow(row, read, folded)
+      checkPromise(row, read)
       checkLeases(row, read)
       checkWaits(row, read, folded)
       checkChildren(row, read, folded)
@@ -255,6 +256,19 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
     faults.same(`task ${row.id}, charge`, charge, account.charge)
     for (const time of [account.place ?? 0, account.reservedAt ?? 0])
       if (!Number.isSafeInteger(time)) faults.add('row', `task ${row.id}, account`, 'whole numbers', account)
+  }
+
+  /** A task that ends later than was promised says so right before its end, in the same commit, and no other does. */
+  function checkPromise(row: TaskRow, events: readonly ReadEvent[]): void {
+    const index = events.findIndex(({ type }) => ends.has(type))
+    const end = events[index]
+    const expected = end && missedText(row, end.at)
+    const told = events.flatMap(({ seq, type, at, data }) => {
+      if (type !== 'agreement.missed') return []
+      return seq === index && at === end?.at ? [data] : [`event ${seq}: ${data}`]
+    })
+    if (expected !== undefined || told.length > 0)
+      faults.same(`task ${row.id}, agreement.missed`, expected ?? 'none', told.join(', ') || 'none')
   }
 
   /** Each start names its lease, and what came next ended it. */
