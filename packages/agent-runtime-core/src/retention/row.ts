@@ -45,7 +45,7 @@ export interface PrunableRow {
   readonly hasOpenChildren: boolean
   /** It is the last run of a schedule. */
   readonly isLastRun: boolean
-  /** The data of one of its events is no JSON: what it adds to the sums is not known, and `verify` has to tell of it. */
+  /** The data of one of its events is no JSON: what it adds to the sums is not known, and `verify` has to report it. */
   readonly isDamaged: boolean
   /** The newest task, or the one with the newest lease: the numbers of the next ones follow from them. */
   readonly isNewest: boolean
