@@ -5,7 +5,11 @@ import { readRights, writeRights } from './rights.ts'
 import type { HostEnd, SessionEnd } from './ends.ts'
 
 /** Throws where a process may not make a write: the token does not allow it, or it is about what is another's. */
-export function assertWriteAllowed({ caller, work }: SessionEnd, host: HostEnd, operation: Write): void {
+export function assertWriteAllowed(
+  { caller, work }: Pick<SessionEnd, 'caller' | 'work'>,
+  host: HostEnd,
+  operation: Write,
+): void {
   const { kind } = operation
   if (!Object.hasOwn(writeRights, kind)) return // The store says what is wrong with it.
   const right = writeRights[kind]

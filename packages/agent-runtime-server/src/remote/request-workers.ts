@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto'
+import type { Write } from '@ku0/agent-runtime-core'
 import type { Caller } from '../access/caller.ts'
 import { refusal } from '../problem/problem.ts'
 import type { LineHost } from './line-host.ts'
+import { OwnWork } from './own-work.ts'
 import { assertWriteAllowed } from './permission.ts'
 import { noWorker, RequestWorker } from './request-worker.ts'
+
+/** A worker as the registry has it. */
+type RegisteredWorker = Extract<Write, { readonly kind: 'registerWorkers' }>['workers'][number]
 
 /** The workers of a server that speak in requests. */
 export class RequestWorkers {
@@ -68,16 +73,34 @@ export class RequestWorkers {
     const row = rows.find((it) => it.workerId === workerId)
     if (row === undefined) throw noWorker(workerId)
     const { capacity, types } = row
+    this.#assertOpen()
+    const worker: RegisteredWorker = { workerId, capacity, types }
+    if (!this.#mayStill(caller, worker)) throw noWorker(workerId)
     // Silent for long, it may be taken for gone at any moment.
-    await this.#host.lines.register([{ workerId, capacity, types }])
+    await this.#host.lines.register([worker])
     const leases = await this.#host.lines.held([workerId])
-    const worker = this.#enter({ workerId, caller, capacity, types, line: lineOf(workerId) }, true)
-    for (const { leaseId, taskId, yields } of leases) worker.holds(leaseId, taskId, yields)
-    return worker
+    const entered = this.#enter({ ...worker, caller, line: lineOf(workerId) }, true)
+    for (const { leaseId, taskId, yields } of leases) entered.holds(leaseId, taskId, yields)
+    return entered
+  }
+
+  /** Its token may have been bound to other types since. Then it is unknown, and learns what it may run when it registers again. */
+  #mayStill(caller: Caller, worker: RegisteredWorker): boolean {
+    const work = new OwnWork()
+    try {
+      assertWriteAllowed({ caller, work }, this.#host, { kind: 'registerWorkers', workers: [worker] })
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw refusal('no_such_worker', 'the server is stopping')
   }
 
   #enter(given: ConstructorParameters<typeof RequestWorker>[1], wasKnown: boolean): RequestWorker {
-    if (this.#isClosed) throw refusal('no_such_worker', 'the server is stopping')
+    this.#assertOpen()
     const worker: RequestWorker = new RequestWorker(this.#host, given, wasKnown, () => this.#leave(worker))
     this.#workers.set(given.workerId, worker)
     this.#host.own(worker, given.workerId)

@@ -18,11 +18,11 @@ async function served() {
   // It runs no task itself.
   const client = await createRuntime({ store, tasks: [greet], workers: 0, logger: false, telemetry: false })
   const errors: unknown[] = []
-  const start = () =>
+  const start = (bound: { readonly types?: readonly string[] } = {}) =>
     createServer(client, {
       remoteWorkers: store,
       tokens: [
-        token('one', ['work', 'read']),
+        token('one', ['work', 'read'], bound),
         token('two', ['work']),
         token('typed', ['work'], { types: ['other'] }),
       ],
@@ -44,9 +44,9 @@ async function served() {
     client,
     as,
     /** The server is started anew: what it remembers is gone. */
-    restart: async () => {
+    restart: async (bound?: { readonly types: readonly string[] }) => {
       await server.close()
-      server = start()
+      server = start(bound)
     },
   }
 }
@@ -121,6 +121,18 @@ describe('a worker that speaks in requests', () => {
     const [again] = (await post(`${worker}/claims`, {})).json.claims
     expect(again.taskId).toBe(taskId)
     expect(again.memos.inDoubt).toEqual([{ key: 'pay', starts: 1 }])
+  })
+
+  test('a worker whose token was bound to other types meanwhile is unknown to a server that has just started', async () => {
+    const { client, as, restart } = await served()
+    const post = as('one')
+    const worker = await oneOf(post, { types: ['greet', 'other'] })
+    await restart({ types: ['other'] })
+    await client.submit('greet', { name: 'Ann' })
+    const refused = await post(`${worker}/claims`, { waitMs: 0 })
+    expect([refused.status, refused.json.code]).toEqual([404, 'no_such_worker'])
+    await restart({ types: ['other', 'greet'] })
+    expect((await post(`${worker}/claims`, {})).json.claims).toMatchObject([{ type: 'greet' }])
   })
 
   test('an answer with claims that was lost is given again, and a server that has just started goes on', async () => {
