@@ -57,7 +57,8 @@ function adviceOn(path: string, routing: Routing<Handler>): string {
   if (path.startsWith(`${API_ROOT}${API_ROOT}/`))
     return `${API_ROOT} stands in it twice, so leave it out of the server's URL`
   const all = `GET ${API_ROOT}/openapi.json lists all`
-  return path.startsWith(`${API_ROOT}/`) ? `${routing.near(path)}${all}` : `put ${API_ROOT} before it; ${all}`
+  if (path.startsWith(`${API_ROOT}/`)) return `${routing.near(path)}${all}`
+  return routing.find(API_ROOT + path) === undefined ? all : `put ${API_ROOT} before it; ${all}`
 }
 
 async function callEndpoint(

@@ -219,6 +219,10 @@ test('a path that does not exist is refused with the nearest that there is, or w
     ['/api/v1/task', 'in place of task, did you mean tasks? '],
     ['/api/v1/nothing', ''],
     ['/tasks', 'put /api/v1 before it; '],
+    ['/tasks/a/signal?x=1', 'put /api/v1 before it; '],
+    ['/api/v1', ''],
+    ['/api/v2/tasks', ''],
+    ['/favicon.ico', ''],
   ] as const)
     expect(await detail(path)).toBe(`the API has no such path; ${near}${all}`)
 })
