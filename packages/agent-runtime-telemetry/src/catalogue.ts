@@ -187,7 +187,7 @@ export const metricCatalogue = {
     name: 'agent_runtime.client.credit_requests',
     instrument: 'counter',
     unit: '{request}',
-    description: 'Times that a client was asked for credits, once for each shortage',
+    description: 'Times that a client with too few credits was asked for more, once for each shortage',
     attributes: ['taskType'],
   },
   missedPromises: {

@@ -169,7 +169,7 @@ export function prepareQueueView(context: QueueContext, workers: () => readonly 
       const cost = account?.cost ?? MICRO
       const [has, asked, missing] = [credits / MICRO, cost / MICRO, (cost - credits) / MICRO]
       const since = client?.asks?.at
-      const open = since === undefined ? '' : ', and asked for'
+      const open = since === undefined ? '' : '; the client was asked for them'
       return {
         summary: `${whose} has ${has} credits, and the task that comes next in its queue is estimated to cost ${asked}: ${missing} missing${open}; buy credits with credits.purchase${shell}`,
         credits: { client: name, credits: has, asked, missing, ...(since === undefined ? {} : { since }) },
