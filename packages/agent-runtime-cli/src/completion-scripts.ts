@@ -1,5 +1,6 @@
 import { commands } from './catalogue/catalogue.ts'
 import type { CommandEntry, OptionEntry } from './catalogue/entry.ts'
+import { quoted } from './screen/shell.ts'
 
 /** The completion script for each shell that has one. */
 export const completionScripts: Readonly<Record<string, () => string>> = {
@@ -183,9 +184,4 @@ function flagsIn({ flags }: OptionEntry): readonly string[] {
 
 function longOf(flags: string): string {
   return /--[\w-]+/.exec(flags)?.[0] ?? ''
-}
-
-/** A text for a shell, in single quotes. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'"'"'`)}'`
 }

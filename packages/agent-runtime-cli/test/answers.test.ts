@@ -12,6 +12,10 @@ const spend = defineTask({ type: 'spend', input: z.null(), budget: { steps: 2, s
   for (let n = 0; n < 2; n++) await ctx.step(`step ${n}`, () => n)
   return 'spent'
 })
+const spread = defineTask({ type: 'spread', input: z.number() }, async (ctx, children) => {
+  const asked = Array.from({ length: children }, (_, n) => () => ctx.call(`child ${n}`, review, `text ${n}`))
+  await Promise.all(asked.map((start) => start()))
+})
 const folder = mkdtempSync(join(tmpdir(), 'cli-answers-'))
 const store = join(folder, 'it.db')
 const tasks = join(import.meta.dirname, 'project/tasks.ts')
@@ -23,7 +27,7 @@ beforeAll(async () => {
   const silent = { thread: false, strict: false, logger: false, telemetry: false } as const
   runtime = await createRuntime({
     store: `sqlite:${store}`,
-    tasks: [greet, review, spend, titled, hears, ...others],
+    tasks: [greet, review, spend, spread, titled, hears, ...others],
     ...silent,
   })
 })
@@ -110,7 +114,9 @@ describe('answers', () => {
     expect((await agent('approvals')).out).toMatch(
       /^APPROVAL +TYPE +KEY +ASKED +WHAT\n.*review +publish .*a text/,
     )
-    expect((await agent('explain', taskId)).out).toContain(`agent-runtime approvals approve ${approvalId}\n`)
+    expect((await agent('explain', taskId)).out).toContain(
+      `agent-runtime approvals approve ${approvalId} --store ${store}\n`,
+    )
     expect((await agent('approvals', 'approve', taskId)).err).toContain(
       `${taskId} is no id of a request: task ${taskId} asks under ${approvalId}; see `,
     )
@@ -124,6 +130,28 @@ describe('answers', () => {
     expect((await agent('approvals')).out).toBe('nothing waits for a human\n')
     expect(await agent('approvals', 'reject', approvalId)).toMatchObject({ code: 1, out: '' })
     expect(await agent('approvals', 'aprove', approvalId)).toMatchObject({ code: 2 })
+  })
+
+  test('explain writes the answer to an approval as a shell takes it', async () => {
+    const taskId = "ada's booking"
+    await runtime.submit('review', 'a text', { taskId })
+    await expect.poll(async () => (await runtime.status(taskId))?.state).toBe('waiting')
+    const [asked] = (await runtime.approvals.list({ task: taskId })).approvals
+    const told = (await runIn({ folder }, 'explain', taskId, '--store', 'it.db')).out
+    const id = asked?.approvalId.replace("'", `'"'"'`)
+    expect(told).toContain(` agent-runtime approvals approve '${id}' --store it.db\n`)
+    await runtime.cancel(taskId)
+  })
+
+  test('the first three open requests of a task are named', async () => {
+    const { taskId } = await runtime.submit('spread', 4)
+    const open = async () => (await runtime.approvals.list({ task: taskId, children: true })).approvals
+    await expect.poll(async () => (await open()).length).toBe(4)
+    const shown = (await open()).slice(0, 3).map(({ approvalId }) => approvalId)
+    expect((await agent('approvals', 'approve', taskId)).err).toContain(
+      `task ${taskId} asks under ${shown.join(', ')}, and more; see `,
+    )
+    await runtime.cancel(taskId)
   })
 
   test('budgets that ask are listed and answered', async () => {

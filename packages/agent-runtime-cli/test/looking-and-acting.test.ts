@@ -383,7 +383,7 @@ describe('commands that act', () => {
   test('prune deletes by its flags, after the count was shown', async () => {
     expect(await agent('prune')).toMatchObject({ code: 2, out: '' })
     expect((await agent('prune', '--failed', '1h')).out).toMatch(
-      /^nothing is to be deleted: .* kept for 1 d\n$/,
+      /^nothing is to be deleted: no task is old enough, or .* kept for 1 d\n$/,
     )
     expect((await agent('prune', '--failed', '0s')).err).toContain(
       "'0s' is invalid; allowed: a duration of 1ms or more",
@@ -400,7 +400,7 @@ describe('commands that act', () => {
     expect((await agent('prune', '--canceled', '1ms', '--yes')).out).toMatch(/^\d+ tasks? deleted: /)
     // The newest task stays.
     expect((await agent('prune', '--canceled', '1ms')).out).toMatch(
-      /^nothing is to be deleted: .* kept for 1 d\n$/,
+      /^nothing is to be deleted: no task is old enough, or .* kept for 1 d\n$/,
     )
   })
 
@@ -544,7 +544,7 @@ describe('commands that act', () => {
     )
     // One with a key is kept for a day.
     expect((await agent('prune', '--ledger', '1ms')).out).toMatch(
-      /^nothing is to be deleted: .* kept for 1 d\n$/,
+      /^nothing is to be folded: it takes two entries of a ledger .* kept for 1 d\n$/,
     )
     for (const amount of ['1', '2']) await agent('credits', 'buy', 'fold', amount)
     expect((await agent('prune', '--ledger', '1ms')).out).toBe(

@@ -238,6 +238,9 @@ test('a prune on a server goes by the rules of its store, and takes no others', 
   expect(await runtime.count()).toBe(3)
   expect((await prune('--yes')).out).toBe('2 tasks deleted: 2 completed, 0 failed, 0 canceled\n')
   expect(await runtime.count()).toBe(1)
+  expect((await prune()).out).toMatch(
+    /^nothing is to be deleted: .* kept for some time \(retention\.keysMs\)\n$/,
+  )
 })
 
 /** A server on a file, with tasks that are done. */
@@ -423,7 +426,10 @@ test('a server that needs a token, or is not there, is said to be so', async () 
   onTestFinished(() => runtime.close())
   const server = await serve(runtime, {
     port: 0,
-    tokens: [{ name: 'x', hash: hashToken('secret'), scopes: ['read'] }],
+    tokens: [
+      { name: 'x', hash: hashToken('secret'), scopes: ['read'] },
+      { name: 'y', hash: hashToken('answers'), scopes: ['operate'] },
+    ],
   })
   onTestFinished(() => server.close())
   expect(await runIn({ folder }, 'stats', '--server', server.url)).toMatchObject({ code: 77, out: '' })
@@ -431,6 +437,11 @@ test('a server that needs a token, or is not there, is said to be so', async () 
   expect(await runIn({ folder, variables }, 'stats', '--json')).toMatchObject({ code: 0, err: '' })
   expect(await runIn({ folder, variables }, 'config', '--json')).not.toMatchObject({
     out: expect.stringContaining('secret') as string,
+  })
+  const misspelt = ['approvals', 'approve', 'ada', '--token', 'answers']
+  expect(await runIn({ folder, variables }, ...misspelt)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('ada is no id of a request: agent-runtime approvals lists them') as string,
   })
   const refused = await runIn({ folder, variables }, 'cancel', 'x')
   expect(refused).toMatchObject({ code: 77, err: expect.stringContaining('scope operate') as string })

@@ -52,16 +52,21 @@ function selling() {
 
 test('11.9 a client buys credits, runs out, sees what is missing, and goes on after it has bought more', async () => {
   const { agent, ...given } = selling()
-  await using _ = await createRuntime({ ...given, tasks: others, logger: false, thread: false })
+  await using runtime = await createRuntime({ ...given, tasks: others, logger: false, thread: false })
+  const { promise: isAsked, resolve } = Promise.withResolvers<unknown>()
+  runtime.on('credits.asked', resolve)
   const submit = ['submit', 'work', '3', '--client', 'acme', '--cost', '5', '--id']
   await agent('credits', 'buy', 'acme', '7')
   expect((await agent(...submit, 'first', '--wait')).out).toBe('6\n')
   await agent(...submit, 'second')
-  expect((await agent('explain', 'second')).out).toContain(
-    'client acme has 2 credits, and the task that comes next in its queue is estimated to cost 5: 3 missing',
+  await isAsked
+  const { out } = await agent('explain', 'second')
+  expect(out).toContain(
+    'client acme has 2 credits, and the task that comes next in its queue is estimated to cost 5: 3 missing; the client was asked for them',
   )
+  expect(out).toMatch(/\nasked +\d{4}-\d\d-\d\dT\S+Z \(.* ago\)\n/)
   expect((await agent('queue')).out).toMatch(
-    /\ncredits of its client +queued +1 .*\nclient acme has 2 credits: 3 missing, 1 task queued\n/,
+    /\ncredits of its client +queued +1 .*\nclient acme has 2 credits: 3 missing, 1 task queued; it was asked for credits .* ago\n/,
   )
   await agent('credits', 'buy', 'acme', '3')
   expect((await agent('result', 'second', '--wait')).out).toBe('6\n')
@@ -71,9 +76,12 @@ test('11.9 a client buys credits, runs out, sees what is missing, and goes on af
 test('11.9 tasks without a client go on after credits were bought for the empty name', async () => {
   const { agent, ...given } = selling()
   await using runtime = await createRuntime({ ...given, tasks: others, logger: false, thread: false })
+  const { promise: isAsked, resolve } = Promise.withResolvers<unknown>()
+  runtime.on('credits.asked', resolve)
   await agent('submit', 'work', '3', '--id', 'nameless')
+  await isAsked
   expect((await agent('explain', 'nameless')).out).toContain(
-    "1 missing; buy credits with credits.purchase, or agent-runtime credits buy '' AMOUNT; tasks that name no client are paid for by the client ''",
+    "1 missing; the client was asked for them; buy credits with credits.purchase, or agent-runtime credits buy '' AMOUNT; tasks that name no client are paid for by the client ''",
   )
   expect((await agent('credits', 'buy', '', '3')).out).toBe('the client without a name has 3 free credits\n')
   expect((await agent('result', 'nameless', '--wait')).out).toBe('6\n')

@@ -6,6 +6,8 @@ import { connect } from '../connect.ts'
 import { taskIn } from '../task-id.ts'
 import { loadTaskTypes } from '../task-types.ts'
 
+const MAX_SHOWN = 3
+
 /** Approves a request. */
 export const approve: Run = (call) => answer(call, 'approve')
 /** Rejects a request. */
@@ -37,10 +39,21 @@ async function answer(call: Call, verdict: 'approve' | 'reject'): Promise<number
   return 0
 }
 
-/** Where to find the id: whoever gives the id of a task gets those of its open requests. */
+/** Where to find the id: whoever gives the id of a task gets those of its first open requests. */
 async function openOf(client: Connection, given: string): Promise<string> {
-  const { approvals } = await client.approvals.list({ task: await taskIn(client, given), children: true })
-  return approvals.length === 0
-    ? 'agent-runtime approvals lists them'
-    : `task ${given} asks under ${approvals.map(({ approvalId }) => approvalId).join(', ')}`
+  const ids = await idsIn(client, given)
+  if (ids.length === 0) return 'agent-runtime approvals lists them'
+  const shown = ids.slice(0, MAX_SHOWN).join(', ')
+  return `task ${given} asks under ${shown}${ids.length > MAX_SHOWN ? ', and more' : ''}`
+}
+
+/** None where there is no such task, and for a token that may answer and not read. */
+async function idsIn(client: Connection, given: string): Promise<readonly string[]> {
+  try {
+    const task = await taskIn(client, given)
+    const { approvals } = await client.approvals.list({ task, children: true, limit: MAX_SHOWN + 1 })
+    return approvals.map(({ approvalId }) => approvalId)
+  } catch {
+    return []
+  }
 }

@@ -5,29 +5,35 @@ import { taskIn } from '../task-id.ts'
 import { noTask } from '../missing-task.ts'
 import { recoveryWords } from '../screen/recovery-words.ts'
 import { agreementText } from '../screen/agreement.ts'
+import { nextCommand } from '../screen/shell.ts'
 import { pairs } from '../screen/table.ts'
 import { stateText } from '../screen/tasks.ts'
-import { ago, count, lasting, many } from '../screen/words.ts'
+import { ago, count, dated, lasting, many } from '../screen/words.ts'
 
-export const run: Run = async ({ args: [given = ''], print, settings, system }) => {
+export const run: Run = async ({ args: [given = ''], options, print, settings, system }) => {
   await using client = await connect(await settings())
   const taskId = await taskIn(client, given)
   const told = await client.explain(taskId)
   if (told === undefined) throw noTask(taskId)
   const { state, summary, stage, until, ahead, start, requeued, failure, children, stepFailures = [] } = told
-  const asked = told.reason === 'approval' ? (await client.approvals.list({ task: taskId })).approvals : []
+  const { since: askedSince } = told.credits ?? {}
+  // JSON has what the runtime says, and nothing more.
+  const isAsked = !print.isJson && told.reason === 'approval'
+  const asked = isAsked ? (await client.approvals.list({ task: taskId })).approvals : []
   print.answer(told, () => [
     summary.startsWith(state) ? summary : [stateText(state), ': ', summary],
     ...pairs([
       ['agreement', agreementText(told)],
       ['stage', stage],
-      [
-        'until',
-        until === undefined ? undefined : `${new Date(until).toISOString()} (${ago(until, system.now())})`,
-      ],
+      ['until', until === undefined ? undefined : `${dated(until)} (${ago(until, system.now())})`],
       ...asked.map(
-        ({ approvalId }) => ['answer it', `agent-runtime approvals approve ${approvalId}`] as const,
+        ({ approvalId }) =>
+          ['answer it', nextCommand(['approvals', 'approve', approvalId], options)] as const,
       ),
+      [
+        'asked',
+        askedSince === undefined ? undefined : `${dated(askedSince)} (${ago(askedSince, system.now())})`,
+      ],
       ['ahead', ahead === undefined ? undefined : count(ahead)],
       ['starts', start === undefined ? undefined : startText(start)],
       ['requeued', requeued === undefined ? undefined : requeuedText(requeued)],

@@ -33,16 +33,23 @@ export const run: Run = async ({ options, print, settings }) => {
   ]
   print.answer(pruned, () => [
     done.length === 0
-      ? nothingText(config)
+      ? nothingText(isOwn ? config?.retention : undefined)
       : `${done.join('; ')}${yes ? '' : `; add --yes to ${verbsOf(all, pruned.folded)} them`}`,
   ])
   return cliExitCodes.ok
 }
 
-/** The rules that keep what looks old enough. A server says nothing of its own. */
-function nothingText(config: Settings['config']): string {
-  const { keysMs = 86_400_000 } = config?.retention ?? {}
-  return `nothing is to be deleted: what is old enough may be the newest task, a child of a task that stays, or have an idempotency key, which is kept for ${lasting(keysMs)}`
+/** The rules that keep what looks old enough. A server says nothing of its own rules. */
+function nothingText(rules: NonNullable<Settings['config']>['retention']): string {
+  const kept =
+    rules === undefined ? 'for some time (retention.keysMs)' : `for ${lasting(rules.keysMs ?? 86_400_000)}`
+  const isOfTasks =
+    rules === undefined ||
+    states.some((state) => (rules[state] ?? 'forever') !== 'forever') ||
+    rules.types !== undefined
+  return isOfTasks
+    ? `nothing is to be deleted: no task is old enough, or it is the newest one, a child of a task that stays, or has an idempotency key, which is kept ${kept}`
+    : `nothing is to be folded: it takes two entries of a ledger that are old enough, and stops before credits that an open task has reserved, and before a purchase with a key, which is kept ${kept}`
 }
 
 function verbsOf(deleted: number, folded: number): string {

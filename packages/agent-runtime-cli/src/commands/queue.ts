@@ -2,10 +2,10 @@ import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { show } from '../screen/repeat.ts'
 import { table } from '../screen/table.ts'
-import { clientName, count, lasting, many } from '../screen/words.ts'
+import { ago, clientName, count, lasting, many } from '../screen/words.ts'
 
 export const run: Run = async (call) => {
-  const { print } = call
+  const { print, system } = call
   await using client = await connect(await call.settings())
   return await show(call, async (isWatching) => {
     const histogram = await client.explainQueue()
@@ -26,8 +26,8 @@ export const run: Run = async (call) => {
           )),
       ...reasons.flatMap(({ clients = [] }) =>
         clients.map(
-          ({ client: name, credits, missing, count: tasks }) =>
-            `client ${clientName(name)} has ${credits} credits: ${missing} missing, ${many(tasks, 'task')} queued`,
+          ({ client: name, credits, missing, since, count: tasks }) =>
+            `client ${clientName(name)} has ${credits} credits: ${missing} missing, ${many(tasks, 'task')} queued${since === undefined ? '' : `; it was asked for credits ${ago(since, system.now())}`}`,
         ),
       ),
     ]
