@@ -4,27 +4,31 @@
 //   node tools/bench/paired.ts BEFORE AFTER [--rounds N] [--folder FOLDER]
 //
 // BEFORE, AFTER: commits, branches or tags.
-// --rounds N: so many turns of each; 7 by default. A round takes some twenty seconds.
+// --rounds N: so many turns of each, an even number; 8 by default. A round takes some twenty seconds.
 // --folder FOLDER: keeps what was packed, so that the next run need not pack it again.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { installPacked } from './install.ts'
+import { readRounds } from './paired/rounds.ts'
+import { wholeFolder } from './paired/whole-folder.ts'
 import type { Cpu } from './paired/work.ts'
 import { median } from './statistics.ts'
 
 const workspace = resolve(import.meta.dirname, '../..')
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: 'string', default: '7' }, folder: { type: 'string' } },
+  options: { rounds: { type: 'string', default: '8' }, folder: { type: 'string' } },
 })
-const rounds = Number(values.rounds)
-if (positionals.length !== 2 || !(rounds >= 1)) {
+const asked = readRounds(values.rounds)
+if (positionals.length !== 2 || 'wrong' in asked) {
+  if ('wrong' in asked) console.error(asked.wrong)
   console.error('usage: node tools/bench/paired.ts BEFORE AFTER [--rounds N] [--folder FOLDER]')
   process.exit(2)
 }
+const { rounds } = asked
 
 const home =
   values.folder === undefined ? mkdtempSync(join(tmpdir(), 'bench-paired-')) : resolve(values.folder)
@@ -67,22 +71,24 @@ function packedAt(revision: string): string {
     encoding: 'utf8',
   }).trim()
   const packed = join(home, commit)
-  const entry = join(packed, 'node_modules/@ku0/agent-runtime/dist/index.js')
-  if (existsSync(entry)) return entry
-  const tree = `${packed}-sources`
-  mkdirSync(home, { recursive: true })
-  execFileSync('git', ['clone', '--quiet', '--no-checkout', workspace, tree])
-  execFileSync('git', ['checkout', '--quiet', commit], { cwd: tree })
-  execFileSync(
-    'npx',
-    ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile', '--prefer-offline', '--silent'],
-    {
-      cwd: tree,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  )
-  installPacked(tree, packed)
-  return entry
+  wholeFolder(packed, (unfinished) => {
+    // What is packed has links to what was installed here, so it stays.
+    const tree = `${packed}-sources`
+    rmSync(tree, { recursive: true, force: true })
+    mkdirSync(home, { recursive: true })
+    execFileSync('git', ['clone', '--quiet', '--no-checkout', workspace, tree])
+    execFileSync('git', ['checkout', '--quiet', commit], { cwd: tree })
+    execFileSync(
+      'npx',
+      ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile', '--prefer-offline', '--silent'],
+      {
+        cwd: tree,
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+    )
+    installPacked(tree, unfinished)
+  })
+  return join(packed, 'node_modules/@ku0/agent-runtime/dist/index.js')
 }
 
 function turnOf(entry: string): Cpu {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -7,6 +7,8 @@ import { parseOptions } from '../bench/options.ts'
 import { count, renderPage } from '../bench/page.ts'
 import { planOf } from '../bench/plan.ts'
 import { plotsOf } from '../bench/plot.ts'
+import { readRounds } from '../bench/paired/rounds.ts'
+import { wholeFolder } from '../bench/paired/whole-folder.ts'
 import { systems, type System } from '../bench/registry.ts'
 import { summaryOf, type Findings } from '../bench/results.ts'
 import type { Said } from '../bench/run/messages.ts'
@@ -287,4 +289,32 @@ test('the processor time of a process holds that of its ended children, whatever
   const stat = '42 (a ) name) S 7 42 42 0 -1 4194560 100 0 0 0 150 50 25 75 20 0 1 0 100 0 0'
   expect(parseStat(stat)).toEqual({ parent: 7, cpuSeconds: 3 })
   expect(parseStat('')).toBeUndefined()
+})
+
+describe('two revisions', () => {
+  test('lead equally often', () => {
+    expect(readRounds('8')).toEqual({ rounds: 8 })
+    for (const text of ['7', '2.5', '0', '-2', 'many', ''])
+      expect(readRounds(text)).toEqual({ wrong: `--rounds takes an even number above 0, not ${text}` })
+  })
+
+  test('are packed whole or not at all, whoever ended a run before', () => {
+    const home = mkdtempSync(join(tmpdir(), 'paired-'))
+    onTestFinished(() => rmSync(home, { recursive: true }))
+    const folder = join(home, 'packed')
+    let made = 0
+    const make = (name: string, isEnded: boolean) =>
+      wholeFolder(folder, (unfinished) => {
+        made += 1
+        mkdirSync(unfinished)
+        writeFileSync(join(unfinished, name), '')
+        if (isEnded) throw new Error('ended')
+      })
+    expect(() => make('half', true)).toThrow('ended')
+    expect(readdirSync(home)).toEqual(['packed.new'])
+    make('whole', false)
+    make('again', false)
+    expect(made).toBe(2)
+    expect([readdirSync(home), readdirSync(folder)]).toEqual([['packed'], ['whole']])
+  })
 })
