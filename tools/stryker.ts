@@ -8,7 +8,7 @@
 // PATTERN: files of the area, such as 'queue/*.ts'; all of them by default.
 // --keep FILE: keeps the results of several runs, each file's last one.
 // --draw SEED:FROM-TO: draws some of the changes by chance, such as the first 0.02 of all by the seed a, and says between which rates that of all lies.
-// What follows, such as a:0.02-0.04, makes the draw larger as long as the commit is the same.
+// What follows, such as a:0.02-0.04, makes the draw larger as long as the commit is the same. It takes the whole core.
 // --minutes N: ends a draw after so long. It is smaller then.
 // --direct: the area's direct tests alone have to notice. For what all the others rest on: there each change is met by thousands of tests.
 //
@@ -20,7 +20,8 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { areaOf, areas } from './stryker/areas.ts'
-import { type DrawLine, drawOf } from './stryker/draw.ts'
+import type { DrawLine } from './stryker/draw.ts'
+import { problemOfKept, readOptions } from './stryker/options.ts'
 import { type Sample, sampleOf, samplePageOf } from './stryker/sample.ts'
 import {
   evidenceOf,
@@ -34,30 +35,17 @@ import {
 } from './stryker/scores.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
-const given = process.argv.slice(2).filter((arg) => arg !== '--')
-const [name = 'core'] = given[0] === '--of' ? given.splice(0, 2).slice(1) : []
-const [keep] = given[0] === '--keep' ? given.splice(0, 2).slice(1) : []
-const [drawn] = given[0] === '--draw' ? given.splice(0, 2).slice(1) : []
-const draw = drawn === undefined ? undefined : drawOf(drawn)
-const [minutes] = given[0] === '--minutes' ? given.splice(0, 2).slice(1) : []
-const direct = given[0] === '--direct' && given.shift() !== undefined
-const patterns = given
-const area = areaOf(name)
-if (
-  area === undefined ||
-  (drawn !== undefined && draw === undefined) ||
-  patterns.some((arg) => arg.startsWith('-'))
-) {
-  const names = Object.keys(areas).join('|')
-  console.error(
-    `usage: node tools/stryker.ts [--of ${names}] [--keep FILE] [--draw SEED:FROM-TO [--minutes N]] [--direct] [PATTERN…], such as queue/*.ts`,
-  )
-  process.exit(2)
-}
+const options = readOptions(process.argv.slice(2))
+if ('wrong' in options) refuse(options.wrong)
+const { name, keep, draw, minutes, direct, patterns } = options
+const area = areaOf(name) ?? areas.core
+const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: workspace, encoding: 'utf8' }).trim()
+const before = keptIn()
+const problem = problemOfKept(before, draw, commit)
+if (problem !== undefined) refuse(problem)
 
 const copy = mkdtempSync(join(tmpdir(), 'ku0-stryker-'))
 try {
-  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: workspace, encoding: 'utf8' }).trim()
   execFileSync('git', ['clone', '--quiet', '--no-hardlinks', workspace, copy])
   call('npx', ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile', '--prefer-offline', '--silent'])
   const report = join(copy, 'node_modules', 'stryker.json')
@@ -99,9 +87,8 @@ try {
   if (draw === undefined)
     keepScores(scoresOf(JSON.parse(readFileSync(report, 'utf8')) as Report, area.sources), run)
   else {
-    const lines = readFileSync(join(copy, 'node_modules', 'drawn.jsonl'), 'utf8')
-      .trimEnd()
-      .split('\n')
+    const file = join(copy, 'node_modules', 'drawn.jsonl')
+    const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []
     const found = lines.map((line) => JSON.parse(line) as DrawLine)
     keepSample({ ...run, ...sampleOf(draw, found, area.sources) })
   }
@@ -110,18 +97,18 @@ try {
 }
 
 /** What it says goes where errors go: the page alone is printed. */
-function call(command: string, args: readonly string[], mostMinutes?: string): void {
+function call(command: string, args: readonly string[], mostMinutes?: number): void {
   const { status, error } = spawnSync(command, args, {
     cwd: copy,
     env: {
       ...process.env,
       STRYKER_AREA: name,
-      STRYKER_DRAW: drawn ?? '',
+      STRYKER_DRAW: draw === undefined ? '' : `${draw.seed}:${draw.from}-${draw.to}`,
       STRYKER_DRAWN: join(copy, 'node_modules', 'drawn.jsonl'),
       DIRECT_TESTS: direct ? '1' : '',
     },
     stdio: ['ignore', process.stderr.fd, 'inherit'],
-    ...(mostMinutes === undefined ? {} : { timeout: Number(mostMinutes) * 60_000 }),
+    ...(mostMinutes === undefined ? {} : { timeout: mostMinutes * 60_000 }),
   })
   const isOver = error !== undefined && 'code' in error && error.code === 'ETIMEDOUT'
   if (status !== 0 && !isOver) throw new Error(`${command} ${args.join(' ')} ended with ${status}`)
@@ -129,9 +116,8 @@ function call(command: string, args: readonly string[], mostMinutes?: string): v
 
 /** Keeps the results of a whole run, and prints them. */
 function keepScores(scores: readonly FileScore[], run: Pick<KeptScore, 'commit' | 'date' | 'machine'>): void {
-  if (area === undefined) return
   const all = kept(
-    keptIn() as readonly KeptScore[],
+    before as readonly KeptScore[],
     scores.map((score) => ({ ...score, direct, ...run })),
   )
   keepAll(all)
@@ -150,13 +136,30 @@ function keepScores(scores: readonly FileScore[], run: Pick<KeptScore, 'commit' 
 
 /** Keeps what became of a draw, and prints it with what belongs to it. */
 function keepSample(sample: Sample): void {
-  const all = [...(keptIn() as readonly Sample[]), sample]
+  if (sample.noticed + sample.unnoticed.length === 0) {
+    console.error('No change was judged: draw more, or give it more minutes.')
+    process.exitCode = 1
+    return
+  }
+  const all = [...(before as readonly Sample[]), sample]
   keepAll(all)
   console.log(samplePageOf(all))
 }
 
-function keptIn(): unknown {
-  return keep !== undefined && existsSync(keep) ? JSON.parse(readFileSync(keep, 'utf8')) : []
+function keptIn(): readonly (Sample | KeptScore)[] {
+  if (keep === undefined || !existsSync(keep)) return []
+  try {
+    const all: unknown = JSON.parse(readFileSync(keep, 'utf8'))
+    if (Array.isArray(all)) return all as readonly (Sample | KeptScore)[]
+  } catch {
+    // It is told below.
+  }
+  return refuse(`${keep} is no file that --keep has written`)
+}
+
+function refuse(why: string): never {
+  console.error(why)
+  process.exit(2)
 }
 
 function keepAll(all: readonly unknown[]): void {

@@ -13,7 +13,8 @@ export interface Draw {
 
 /** Reads `SEED:FROM-TO`, such as `a:0-0.02`; undefined for anything else. */
 export function drawOf(text: string): Draw | undefined {
-  const [, seed = '', from = '', to = ''] = /^(\w+):(\d(?:\.\d+)?)-(\d(?:\.\d+)?)$/.exec(text) ?? []
+  const [, seed = '', from = '', to = ''] =
+    /^(\w+):(\d(?:\.\d+)?(?:e-\d+)?)-(\d(?:\.\d+)?(?:e-\d+)?)$/.exec(text) ?? []
   const draw = { seed, from: Number(from), to: Number(to) }
   return seed !== '' && draw.from < draw.to && draw.to <= 1 ? draw : undefined
 }

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type DrawLine, drawnOf, drawOf, placeOf } from '../stryker/draw.ts'
-import { intervalOf, sampleOf, samplePageOf } from '../stryker/sample.ts'
+import { problemOfKept, readOptions } from '../stryker/options.ts'
+import { intervalOf, type Sample, sampleOf, samplePageOf } from '../stryker/sample.ts'
 import {
   evidenceOf,
   kept,
@@ -149,6 +150,62 @@ describe('changes that are drawn', () => {
   test.each(['', 'a', 'a:0', 'a:0.2-0.1', 'a:0-2', ':0-1', 'a:-1-1'])('%j is no draw', (text) => {
     expect(drawOf(text)).toBeUndefined()
     expect(drawOf('a:0.1-0.25')).toEqual({ seed, from: 0.1, to: 0.25 })
+    // As a number of its size is written.
+    expect(drawOf('a:1e-7-0.25')).toEqual({ seed, from: 1e-7, to: 0.25 })
+  })
+
+  test('options that do not go together are refused before anything runs', () => {
+    expect(readOptions(['--keep', 'f', '--draw', 'a:0-0.02', '--minutes', '60'])).toEqual({
+      name: 'core',
+      keep: 'f',
+      draw: { seed, from: 0, to: 0.02 },
+      minutes: 60,
+      direct: false,
+      patterns: [],
+    })
+    expect(readOptions(['--', '--of', 'runtime', '--direct', 'lease/*.ts'])).toMatchObject({
+      name: 'runtime',
+      direct: true,
+      patterns: ['lease/*.ts'],
+    })
+    const wrong: readonly (readonly [string, RegExp])[] = [
+      ['--draw a:0-2', /^--draw takes SEED:FROM-TO/],
+      ['--draw a:0-0.1 queue/*.ts', /^--draw takes its changes from the whole core/],
+      ['--draw a:0-0.1 --direct', /^--draw takes its changes from the whole core/],
+      ['--of runtime --draw a:0-0.1', /^--draw takes its changes from the whole core/],
+      ['--draw a:0-0.1 --minutes x', /^--minutes takes a number above 0, not x$/],
+      ['--minutes 5', /^--minutes ends a draw/],
+      ['--of nothing', /^usage: /],
+      ['--nope', /^usage: /],
+      ['--keep', /^usage: /],
+    ]
+    for (const [args, why] of wrong)
+      expect(readOptions(args.split(' '))).toEqual({ wrong: expect.stringMatching(why) })
+  })
+
+  test('a file of --keep has draws alone or results of files alone, and no change twice', () => {
+    const sample = (commit: string, drawn: string): Sample => ({
+      commit,
+      draw: drawn,
+      date: '2026-01-01',
+      machine: 'one',
+      among: 9,
+      noticed: 1,
+      timedOut: [],
+      unnoticed: [],
+    })
+    const scores = of('c', scoresOf({ files: reported('a.ts', 'Killed') }, folder))
+    const draws = [sample('b', 'a:0-0.5'), sample('c', 'a:0-0.013')]
+    const draw = (from: number, to: number) => ({ seed, from, to })
+    expect(problemOfKept(draws, draw(0.013, 0.02), 'c')).toBeUndefined()
+    expect(problemOfKept(draws, { ...draw(0, 0.02), seed: 'b' }, 'c')).toBeUndefined()
+    expect(problemOfKept(draws, draw(0, 0.02), 'd')).toBeUndefined()
+    expect(problemOfKept([], draw(0, 0.02), 'c')).toBeUndefined()
+    expect(problemOfKept(scores, undefined, 'c')).toBeUndefined()
+    expect(problemOfKept(draws, draw(0, 0.02), 'c')).toMatch(/ has a:0-0\.013 of this commit/)
+    expect(problemOfKept(draws, draw(0.012, 0.02), 'c')).toMatch(/would count twice/)
+    expect(problemOfKept(draws, undefined, 'c')).toMatch(/has draws, and this is none/)
+    expect(problemOfKept(scores, draw(0, 0.02), 'c')).toMatch(/has results of whole files/)
   })
 
   test('a run that was ended early has drawn less: those before the first that it did not try', () => {
