@@ -4,7 +4,7 @@
 //   node tools/ci.ts [--nightly] [--seed N] [--turn N] [--only TEXT]
 //
 // --nightly: the long versions of what draws its cases; --seed: the first simulated life, so that each night plays others.
-// --turn: which part of what takes turns a landing runs; without it the commit that is checked out says so (tools/ci/turns.ts).
+// --turn: which part of what takes turns a landing runs, 0 to 3; without it the commit that is checked out says so (tools/ci/turns.ts).
 // --only: the stage of that name, or the stages whose name holds the text, whoever's turn it is.
 import { spawn } from 'node:child_process'
 import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -13,10 +13,10 @@ import { join, resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { type Scenario, onlyThese, toMeasureAgain } from './ci/measure-again.ts'
-import { inOrder } from './ci/side-by-side.ts'
+import { inOrder, type Later } from './ci/side-by-side.ts'
 import { leftToTheNight } from './ci/night.ts'
 import { type Stage, stagesOf } from './ci/stages.ts'
-import { turnHere, turns } from './ci/turns.ts'
+import { readTurn } from './ci/turns.ts'
 import { type FailedTest, filesToRepeat, showFailed } from './failed-tests.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
@@ -28,6 +28,15 @@ const { values: flags } = parseArgs({
     only: { type: 'string', default: '' },
   },
 })
+const asked =
+  flags.nightly && flags.turn !== undefined
+    ? { wrong: '--turn is of a landing: a night runs all turns' }
+    : readTurn(flags.turn)
+if ('wrong' in asked) {
+  console.error(`${asked.wrong}\nusage: node tools/ci.ts [--nightly] [--seed N] [--turn N] [--only TEXT]`)
+  process.exit(2)
+}
+const { turn } = asked
 const minutes = flags.nightly ? 240 : 30
 const logs = mkdtempSync(join(tmpdir(), 'ci-'))
 process.once('exit', () => rmSync(logs, { recursive: true, force: true }))
@@ -39,14 +48,13 @@ const passedAlone: string[] = []
 /** What failed, a line each: repeated at the end, since a long output is often cut in its middle. */
 const failures: string[] = []
 const began = performance.now()
-const turn = flags.turn === undefined ? turnHere() : Number(flags.turn)
 const all = stagesOf(flags.nightly ? 'nightly' : 'landing', { seed: Number(flags.seed), turn })
 const isDue = (stage: Stage): boolean => stage.turn === undefined || stage.turn === turn || flags.only !== ''
 const stages = all.filter(isDue)
 // A whole name means that stage alone, though others may hold it.
 const named = stages.filter(({ name }) => name === flags.only)
 const chosen = named.length > 0 ? named : stages.filter(({ name }) => name.includes(flags.only))
-if (!flags.nightly) console.log(`turn ${turn} of 0 to ${turns - 1}`)
+if (!flags.nightly) console.log(asked.said)
 await inOrder(chosen, availableParallelism(), run)
 if (testReports.length > 0) {
   const reports = testReports.map((file) => `'${file}'`).join(' ')
@@ -72,8 +80,8 @@ interface TestReport {
   readonly failedTests: readonly FailedTest[]
 }
 
-/** Runs a stage to its end, says how it went, and counts it. */
-async function run(stage: Stage): Promise<void> {
+/** Runs a stage to its end, says how it went, and counts it. What failed beside others may be left to run once more when all have ended. */
+async function run(stage: Stage): Promise<Later | undefined> {
   const started = performance.now()
   const log = join(logs, stage.name.replaceAll(' ', '-'))
   const testReport = `${log}.json`
@@ -98,26 +106,53 @@ async function run(stage: Stage): Promise<void> {
   if (stage.hasTests === true && existsSync(testReport)) {
     testReports.push(testReport)
     const { passed, failed, failedTests } = JSON.parse(readFileSync(testReport, 'utf8')) as TestReport
+    counts.passed += passed
     const again = stage.repeatsAlone === true ? filesToRepeat(failedTests, failed) : []
-    let isMended = again.length > 0
-    for (const file of again) {
-      const repeated = await execute(`${stage.command} '${file}'`, `${log}-alone`, {})
-      isMended &&= repeated.code === 0
-      cpu += repeated.cpu
+    if (again.length > 0) {
+      console.log(`repeats ${tookOf(started, cpu)}  ${stage.name}, when all have ended: ${again.join(', ')}`)
+      return () => repeat(stage, again, { failed, failedTests, log })
     }
-    if (isMended) {
-      code = 0
-      passedAlone.push(showFailed(failedTests))
-    } else if (failedTests.length > 0) failures.push(showFailed(failedTests))
-    counts.passed += passed + (isMended ? failed : 0)
-    counts.failed += isMended ? 0 : failed
+    counts.failed += failed
+    if (failedTests.length > 0) failures.push(showFailed(failedTests))
   }
+  end(stage, code, tookOf(started, cpu), log)
+  return undefined
+}
+
+/** Runs files of a stage's tests once more, one after the other, and ends the stage. */
+async function repeat(
+  stage: Stage,
+  files: readonly string[],
+  { failed, failedTests, log }: Pick<TestReport, 'failed' | 'failedTests'> & { readonly log: string },
+): Promise<void> {
+  const started = performance.now()
+  let cpu = 0
+  let stillFails: string | undefined
+  for (const [index, file] of files.entries()) {
+    const ownLog = `${log}-alone-${index}`
+    const repeated = await execute(`${stage.command} '${file}'`, ownLog, {})
+    cpu += repeated.cpu
+    if (repeated.code !== 0) stillFails ??= ownLog
+  }
+  const isMended = stillFails === undefined
+  counts[isMended ? 'passed' : 'failed'] += failed
+  const told = isMended ? passedAlone : failures
+  told.push(showFailed(failedTests))
+  end({ ...stage, name: `${stage.name}, alone` }, isMended ? 0 : 1, tookOf(started, cpu), stillFails ?? log)
+}
+
+/** Counts a stage, and says how it went. */
+function end(stage: Stage, code: number, took: string, log: string): void {
   if (code !== 0) failures.push(stage.name)
   counts[code === 0 ? 'passed' : 'failed'] += 1
-  const took = `${`${seconds(started)} s`.padStart(7)} ${`(${Math.round(cpu)} s)`.padStart(7)}`
   const said = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-150).join('\n')
   if (code !== 0) console.log(`FAILED  ${took}  ${stage.name}: ${stage.command}\n${said}`)
   else console.log(`ok      ${took}  ${stage.name}${stage.tells === true ? `\n${said}` : ''}`)
+}
+
+/** The seconds since then and, in brackets, those of the processors. */
+function tookOf(started: number, cpu: number): string {
+  return `${`${seconds(started)} s`.padStart(7)} ${`(${Math.round(cpu)} s)`.padStart(7)}`
 }
 
 /** The exit code, 124 for a command that was ended because it took too long, and the seconds that the processors spent on it. */

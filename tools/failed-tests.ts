@@ -12,8 +12,28 @@ export interface FailedTest {
   readonly why: string
 }
 
-/** Each test that failed, and each file that failed outside of its tests. */
-export function failedOf(modules: readonly TestModule[]): FailedTest[] {
+/** An error that no test awaited, as Vitest tells it. */
+export interface Stray {
+  readonly message: string
+  /** The file that ran then. */
+  readonly VITEST_TEST_PATH?: string | undefined
+}
+
+/**
+ * Each test that failed, and each file that failed outside of its tests. A test that fails may leave errors that nobody awaits any more: they come
+ * with its file. Errors beside no failed test are of no file.
+ */
+export function failedOf(modules: readonly TestModule[], strays: readonly Stray[] = []): FailedTest[] {
+  const failed = failedIn(modules)
+  const files = new Set(failed.map(({ file }) => file))
+  const left = strays.flatMap((stray) => {
+    const file = stray.VITEST_TEST_PATH === undefined ? '' : relative(workspace, stray.VITEST_TEST_PATH)
+    return files.has(file) ? [{ file, name: '', why: firstLine([stray]) }] : []
+  })
+  return [...failed, ...left]
+}
+
+function failedIn(modules: readonly TestModule[]): FailedTest[] {
   return modules.flatMap((module) => {
     const file = relative(workspace, module.moduleId)
     const tests = [...module.children.allTests()].flatMap((test) => {
@@ -26,8 +46,8 @@ export function failedOf(modules: readonly TestModule[]): FailedTest[] {
 }
 
 /**
- * The files to run once more, alone. None where more than eight failed: then it is not the load of the machine. None where an error stood
- * outside of any file, either: nothing says what to run.
+ * The files to run once more, alone. None where more than eight failed: then it is not the load of the machine. None where an error came
+ * beside no failed test, either: nothing says what to run.
  */
 export function filesToRepeat(failed: readonly FailedTest[], failures: number): readonly string[] {
   const files = [...new Set(failed.map(({ file }) => file))]

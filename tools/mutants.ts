@@ -4,7 +4,7 @@
 //   node tools/mutants.ts [TEXT] [--tests-passed] [--turn N]    those whose name holds the text, or all
 //
 // --tests-passed: the quick tests have passed on these sources, so they are not run without a mutant again.
-// --turn: the files of tests whose turn it is (tools/ci/turns.ts).
+// --turn: the files of tests whose turn it is, 0 to 3 (tools/ci/turns.ts). Without it all.
 // A mutant meets the quick draws of its tests, up to the first that fails; one that lives through them meets the long ones.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,10 +13,10 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createVitest, type TestModule } from 'vitest/node'
-import { inTurn } from './ci/turns.ts'
+import { inTurn, readTurn } from './ci/turns.ts'
 import { edited } from './mutants/edited.ts'
 import { type Mutant, mutants } from './mutants/list.ts'
-import { type RunFile, type Verdict, verdictOf } from './mutants/verdict.ts'
+import { isByTimeAlone, type RunFile, type Verdict, verdictOf } from './mutants/verdict.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 // Each fault has a process of its own: it takes the compiled code of those before it.
@@ -27,11 +27,23 @@ const { values: flags, positionals } = parseArgs({
   options: { 'tests-passed': { type: 'boolean', default: false }, turn: { type: 'string' } },
 })
 const wanted = positionals[0] ?? ''
-const named = mutants.filter(({ name }) => name.includes(wanted))
-const parts = flags.turn === undefined ? partsOf(named) : inTurn(partsOf(named), Number(flags.turn))
+const asked = flags.turn === undefined ? undefined : readTurn(flags.turn)
+if (asked !== undefined && 'wrong' in asked) {
+  console.error(asked.wrong)
+  process.exit(2)
+}
+const ofTurn = asked === undefined ? partsOf(mutants) : inTurn(partsOf(mutants), asked.turn)
+const parts = ofTurn
+  .map((part) => part.filter(({ name }) => name.includes(wanted)))
+  .filter((part) => part.length > 0)
 const chosen = parts.flat()
 if (chosen.length === 0) {
-  console.error(`No mutant is named like "${wanted}".`)
+  const isNamed = mutants.some(({ name }) => name.includes(wanted))
+  console.error(
+    isNamed
+      ? `No mutant that is named like "${wanted}" has turn ${flags.turn}.`
+      : `No mutant is named like "${wanted}".`,
+  )
   process.exit(2)
 }
 
@@ -39,6 +51,8 @@ if (chosen.length === 0) {
 interface Outcome {
   readonly survivors: readonly string[]
   readonly broken: readonly string[]
+  /** Noticed, by tests whose time was over. */
+  readonly late: readonly string[]
   /** Of their tests without any mutant. */
   readonly passed: number
   readonly failed: number
@@ -59,10 +73,15 @@ if (process.send !== undefined) {
   const outcomes = (await Promise.all(Array.from({ length: count }, () => inProcess(left)))).flat()
   const survivors = outcomes.flatMap((outcome) => outcome.survivors)
   const broken = outcomes.flatMap((outcome) => outcome.broken)
+  const late = outcomes.flatMap((outcome) => outcome.late)
   const [passed, failed] = [sumOf(outcomes.map((it) => it.passed)), sumOf(outcomes.map((it) => it.failed))]
   const without = passed + failed === 0 ? '' : `; without them ${passed} tests pass, ${failed} fail`
   const missed = survivors.length + broken.length
   console.log(`${chosen.length - missed} of ${chosen.length} mutants killed${without}`)
+  if (late.length > 0)
+    console.log(
+      `Noticed because the time of a test was over, which a slow machine does alone, too: ${late.join('; ')}`,
+    )
   if (survivors.length > 0) console.error(`Not noticed: ${survivors.join('; ')}`)
   if (broken.length > 0) console.error(`The sources do not run with them: ${broken.join('; ')}`)
   process.exit(missed > 0 || failed > 0 || (passed === 0 && !flags['tests-passed']) ? 1 : 0)
@@ -101,21 +120,27 @@ async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
     edits.reduce((left, [find, replace]) => edited(left, find, replace, name), text)
   }
   const missed: Record<Exclude<Verdict, 'noticed'>, string[]> = { unnoticed: [], broken: [] }
+  const late: string[] = []
   /** Nobody has said that their tests pass without them: a landing runs a part of the long ones. */
   const unsaid: Mutant[] = []
   for (const mutant of some) {
     const began = performance.now()
     const [file, name] = mutant.killedBy
     const quick = await bed.run(file, name, 'fast', mutant)
-    const { verdict } = quick.verdict === 'unnoticed' ? await bed.run(file, name, 'proof', mutant) : quick
+    const last = quick.verdict === 'unnoticed' ? await bed.run(file, name, 'proof', mutant) : quick
+    const { verdict } = last
     if (verdict !== 'noticed') missed[verdict].push(mutant.name)
     if (!flags['tests-passed'] || file.endsWith('.proof.test.ts') || quick.verdict !== 'noticed')
       unsaid.push(mutant)
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
     const by = verdict === 'noticed' ? `, by ${quick.verdict === 'noticed' ? 'quick' : 'long'} tests` : ''
-    console.log(`${said[verdict]} ${seconds.padStart(5)} s  ${mutant.name}${by}`)
+    const isLate = verdict === 'noticed' && last.isByTime
+    if (isLate) late.push(mutant.name)
+    console.log(
+      `${said[verdict]} ${seconds.padStart(5)} s  ${mutant.name}${by}${isLate ? ' whose time was over' : ''}`,
+    )
   }
-  const outcome = { survivors: missed.unnoticed, broken: missed.broken }
+  const outcome = { survivors: missed.unnoticed, broken: missed.broken, late }
   // The same tests on the sources as they are.
   const sum = { passed: 0, failed: 0 }
   for (const [file, those] of Map.groupBy(unsaid, ({ killedBy }) => killedBy[0])) {
@@ -160,6 +185,7 @@ async function seedbed() {
       process.exitCode = 0
       return {
         verdict: verdictOf(ran, rule),
+        isByTime: isByTimeAlone(ran, rule),
         passed: states.filter((state) => state === 'passed').length,
         failed: states.filter((state) => state === 'failed').length,
       }

@@ -4,7 +4,7 @@
 //
 // --proof: the long ones, `*.proof.test.ts`, and not the quick ones. A FILE is run whichever it is. --whole: with all that they draw, as each night.
 // --landing: without those that a landing leaves to the night (tools/ci/night.ts), and of the others those whose turn it is (tools/ci/turns.ts).
-// --turn: which of the turns, from 0; without it the commit that is checked out says which.
+// --turn: which of the turns, 0 to 3; without it the commit that is checked out says which.
 // A literal `--`, which pnpm hands through, is dropped. A run in which no test ran has failed.
 // A whole run of the quick tests fails when one file takes more than its share of the processors, with the processes that it starts,
 // or all together take more than theirs: tools/cpu/share.ts. The environment variable TEST_CPU_SECONDS sets a limit in seconds for every file of any run.
@@ -15,11 +15,11 @@ import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startVitest, type TestModule } from 'vitest/node'
 import { environmentOfBuilt } from './built.ts'
-import { turnHere } from './ci/turns.ts'
+import { readTurn } from './ci/turns.ts'
 import { startConsoleBuild } from './console-build.ts'
 import { allowanceOf, problemOfAll, shareOf } from './cpu/share.ts'
 import { cpuOf, showCpu } from './cpu/show.ts'
-import { failedOf, showFailed } from './failed-tests.ts'
+import { failedOf, showFailed, type Stray } from './failed-tests.ts'
 import { memoryFolder } from './memory-folder.ts'
 import { showSkipped, type SkippedTest } from './skipped-tests.ts'
 
@@ -44,7 +44,7 @@ if (memory !== undefined) Object.assign(process.env, { LASTING_TMPDIR: tmpdir(),
 // tools/draws.ts, in each worker.
 if (flags.whole) process.env['WHOLE_PROOF'] = '1'
 // vitest.config.ts, and tools/cpu/runner.ts in each worker.
-if (flags.landing) process.env['TEST_TURN'] = flags.turn ?? String(turnHere())
+if (flags.landing) process.env['TEST_TURN'] = String(turnOfLanding())
 const isWhole = !flags.proof && files.length === 0 && flags.grep === undefined && process.cwd() === workspace
 // The quick tests of the console look at its pages. Vite and what it needs have an install of their own, and are no part of what its file of tests takes.
 const endBuild = isWhole ? startConsoleBuild() : undefined
@@ -65,11 +65,12 @@ if (!flags.watch) {
   endBuild?.()
   const modules = vitest.state.getTestModules()
   const skippedTests = skippedOf(modules)
+  const strays = vitest.state.getUnhandledErrors() as readonly Stray[]
   const counts = {
-    ...count(modules, vitest.state.getUnhandledErrors().length),
+    ...count(modules, strays.length),
     skipped: skippedTests.length,
   }
-  const failedTests = failedOf(modules)
+  const failedTests = failedOf(modules, strays)
   const cpu = cpuOf(modules)
   const report = process.env['TEST_REPORT']
   if (report !== undefined)
@@ -100,7 +101,7 @@ if (!flags.watch) {
 
 function readFlags(args: string[]) {
   try {
-    return parseArgs({
+    const given = parseArgs({
       args,
       allowPositionals: true,
       options: {
@@ -112,10 +113,25 @@ function readFlags(args: string[]) {
         turn: { type: 'string' },
       },
     })
+    if (given.values.turn !== undefined && !given.values.landing)
+      return refuse('--turn is of a landing: give --landing with it')
+    return given
   } catch (error) {
-    console.error(`${(error as Error).message}\n${usage}`)
-    process.exit(2)
+    return refuse((error as Error).message)
   }
+}
+
+/** The turn that was asked for, or that of the commit; says which it is. */
+function turnOfLanding(): number {
+  const asked = readTurn(flags.turn)
+  if ('wrong' in asked) return refuse(asked.wrong)
+  console.log(asked.said)
+  return asked.turn
+}
+
+function refuse(why: string): never {
+  console.error(`${why}\n${usage}`)
+  process.exit(2)
 }
 
 /** A file that could not be loaded, or an error outside any test, counts as one failed test. */

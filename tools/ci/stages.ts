@@ -17,7 +17,7 @@ export interface Stage {
   readonly tells?: boolean
   /** Runs quick or long tests: each test counts, and skipped ones are looked at afterwards. */
   readonly hasTests?: boolean
-  /** A file of tests that failed runs once more, alone: other tests load the machine and share the process meanwhile. The output names it. */
+  /** A file of tests that failed runs once more, alone, when all stages have ended: other tests load the machine and share the process before. The output names it. */
   readonly repeatsAlone?: boolean
   /** Writes the gym's report: scenarios that missed nothing but times or rates are measured again. */
   readonly measures?: string
@@ -134,11 +134,11 @@ export function stagesOf(length: Length, { seed = 1, turn = 0 } = {}): readonly 
       isTimed: true,
     },
     { name: 'the quick tests', command: `${built}${pnpm} test`, hasTests: true, repeatsAlone: true },
-    // These wait for processes and disks so often that the stages below run beside them.
+    // At a landing these wait for processes and disks so often that the stages below run beside them. At night they draw so much that they run alone.
     {
       name: 'the long tests',
       command: `${built}${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick(` --landing --turn ${turn}`, ' --whole')}`,
-      cores: 1,
+      ...pick({ cores: 1 }, {}),
       hasTests: true,
       repeatsAlone: true,
     },

@@ -1,4 +1,4 @@
-// What a landing takes in turns, so that each runs a part of it and each night all (docs/decisions/0092-a-landing-takes-a-third.md).
+// What a landing takes in turns, so that each runs a part of it and each night all (docs/decisions/0092-a-landing-takes-a-quarter.md).
 import { execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
 
@@ -10,17 +10,34 @@ export function turnOf(commit: string): number {
   return Number.parseInt(commit.slice(0, 8), 16) % turns
 }
 
-/** The turn of the commit that is checked out, or the first where nothing says which one that is. */
-export function turnHere(): number {
+/** The turn of a run with a line that says so, or why there is none. */
+type Turn = { readonly turn: number; readonly said: string } | { readonly wrong: string }
+
+/** What `--turn` gives, or else the turn of the commit that is checked out. Without one it is the first. */
+export function readTurn(given: string | undefined, commit = commitHere): Turn {
+  const range = `0 to ${turns - 1}`
+  if (given !== undefined) {
+    const turn = Array.from({ length: turns }, (_, index) => index).find((it) => String(it) === given)
+    return turn === undefined
+      ? { wrong: `--turn takes ${range}, not ${given === '' ? 'nothing' : given}` }
+      : { turn, said: `turn ${turn} of ${range}` }
+  }
+  const head = commit()
+  return head === undefined
+    ? { turn: 0, said: `turn 0 of ${range}, because git names no commit here; --turn N chooses another` }
+    : { turn: turnOf(head), said: `turn ${turnOf(head)} of ${range}` }
+}
+
+/** The commit that is checked out. None outside of a clone, and none where git does not trust the owner of the folder. */
+function commitHere(): string | undefined {
   try {
-    const commit = execFileSync('git', ['rev-parse', 'HEAD'], {
+    return execFileSync('git', ['rev-parse', 'HEAD'], {
       cwd: resolve(import.meta.dirname, '../..'),
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     })
-    return turnOf(commit)
   } catch {
-    return 0
+    return undefined
   }
 }
 

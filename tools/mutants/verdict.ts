@@ -31,6 +31,24 @@ export function verdictOf(files: readonly RunFile[], rule: RegExp): Verdict {
   return failed.length > 0 || files.some(({ errors }) => errors.length > 0) ? 'broken' : 'unnoticed'
 }
 
+/**
+ * Whether each test that failed did so because its time was over. A fault may make a test wait for ever, and a slow machine may do so alone.
+ */
+export function isByTimeAlone(files: readonly RunFile[], rule: RegExp): boolean {
+  const failed = files
+    .flatMap(({ tests }) => tests)
+    .filter(({ state, fullName }) => state === 'failed' && isNamed(rule, fullName))
+  return failed.length > 0 && failed.every(({ errors }) => errors.length > 0 && errors.every(isOfTime))
+}
+
+/** Vitest's own errors of a test, of a hook and of `expect.poll`. */
+function isOfTime({ message, cause }: TestError): boolean {
+  return (
+    /^(?:Test|Hook) timed out in /.test(message) ||
+    (isError(cause) && cause.message === 'Matcher did not succeed in time.')
+  )
+}
+
 /** Vitest asks for a test by its names with a space between them, and shows them with an arrow. */
 function isNamed(rule: RegExp, fullName: string): boolean {
   return rule.test(fullName) || rule.test(fullName.replaceAll(' > ', ' '))

@@ -6,9 +6,9 @@ import { leftToTheNight } from '../ci/night.ts'
 import { isNeeded, neededOf, wholeFiles } from '../ci/each-landing.ts'
 import { inOrder } from '../ci/side-by-side.ts'
 import { stagesOf } from '../ci/stages.ts'
-import { firstOf, inTurn, keepTurn, turnOf, turns } from '../ci/turns.ts'
+import { firstOf, inTurn, keepTurn, readTurn, turnOf, turns } from '../ci/turns.ts'
 import { heaviest } from '../cpu/heaviest.ts'
-import { filesToRepeat } from '../failed-tests.ts'
+import { failedOf, filesToRepeat } from '../failed-tests.ts'
 import { mutants } from '../mutants/list.ts'
 import { provenPages, references } from '../proof.ts'
 
@@ -25,7 +25,7 @@ describe('stages side by side', () => {
     ]
     const all = inOrder(jobs, 2, ({ name }) => {
       said.push(name)
-      return new Promise((ended) => ends.set(name, ended))
+      return new Promise((ended) => ends.set(name, () => ended(undefined)))
     })
     const end = async (name: string) => {
       ends.get(name)?.()
@@ -46,8 +46,32 @@ describe('stages side by side', () => {
 
   test('run on one core, whatever they ask for', async () => {
     const said: number[] = []
-    await inOrder([{ cores: 2 }, { cores: 0 }, {}], 1, async ({ cores }) => void said.push(cores ?? -1))
+    await inOrder([{ cores: 2 }, { cores: 0 }, {}], 1, async ({ cores }) => {
+      said.push(cores ?? -1)
+      return undefined
+    })
     expect(said).toEqual([2, 0, -1])
+  })
+
+  test('leave what failed beside others until all have ended, and one after the other', async () => {
+    const said: string[] = []
+    let running = 0
+    const jobs = ['a', 'b', 'c'].map((name) => ({ name, cores: 1 }))
+    await inOrder(jobs, 2, async ({ name }) => {
+      running += 1
+      await Promise.resolve()
+      running -= 1
+      said.push(name)
+      if (name === 'c') return undefined
+      return async () => {
+        expect(running).toBe(0)
+        running += 1
+        await Promise.resolve()
+        running -= 1
+        said.push(`${name} again`)
+      }
+    })
+    expect(said).toEqual(['a', 'b', 'c', 'a again', 'b again'])
   })
 })
 
@@ -63,6 +87,27 @@ describe('a file of long tests that failed runs once more, alone', () => {
     expect(filesToRepeat(failed(...'a b c d e f g h i'.split(' ')), 9)).toEqual([])
     expect(filesToRepeat(failed('a'), 2)).toEqual([])
     expect(filesToRepeat([], 0)).toEqual([])
+  })
+
+  test('an error that nobody awaited comes with the file of which a test failed, and beside no failed test it is of no file', () => {
+    const root = resolve(import.meta.dirname, '../..')
+    const module = (file: string, state: 'passed' | 'failed') => {
+      const error = { message: 'late' }
+      const result = () => ({ state, errors: state === 'failed' ? [error] : [] })
+      const children = { allTests: () => [{ fullName: 'a test', result }] }
+      return { moduleId: join(root, file), children, ok: () => state === 'passed', errors: () => [] }
+    }
+    const modules = [module('a', 'failed'), module('b', 'passed')] as unknown as Parameters<
+      typeof failedOf
+    >[0]
+    const left = (file: string) => ({ message: 'refused\nat', VITEST_TEST_PATH: join(root, file) })
+    const found = failedOf(modules, [left('a')])
+    expect(found.map(({ file, name, why }) => [file, name, why])).toEqual([
+      ['a', 'a test', 'late'],
+      ['a', '', 'refused'],
+    ])
+    expect(filesToRepeat(found, 2)).toEqual(['a'])
+    expect(failedOf(modules, [left('b'), { message: 'from nowhere' }])).toHaveLength(1)
   })
 })
 
@@ -97,6 +142,12 @@ test('a night runs the stages of a landing, longer', () => {
   expect(nightly.map(({ name }) => name)).toEqual(expect.arrayContaining(landing.map(({ name }) => name)))
   expect(nightly.find(({ name }) => name === 'the simulation')?.command).toMatch(/ 20001\.\.40000$/)
   expect(landing.find(({ name }) => name === 'the simulation')?.command).toMatch(/ 1\.\.50$/)
+})
+
+test('the long tests run alone at night, and beside others at a landing', () => {
+  const coresOf = (length: 'landing' | 'nightly') =>
+    stagesOf(length).find(({ name }) => name === 'the long tests')?.cores
+  expect([coresOf('landing'), coresOf('nightly')]).toEqual([1, undefined])
 })
 
 test('a night runs each scenario of the gym that a landing does not, except those that need a trace', () => {
@@ -214,6 +265,20 @@ describe('turns of landings', () => {
     expect(turnOf('00000006cafe')).toBe(6 % turns)
   })
 
+  test('--turn takes a turn, and else the commit has one; without a commit the first is said to be chosen', () => {
+    const commit = () => '00000006cafe'
+    const read = everyTurn.map((turn) => readTurn(String(turn), commit))
+    expect(read).toEqual(everyTurn.map((turn) => ({ turn, said: `turn ${turn} of 0 to 3` })))
+    for (const wrong of ['4', '5', '-1', 'x', '1.5', '01', ' 1'])
+      expect(readTurn(wrong, commit)).toEqual({ wrong: `--turn takes 0 to 3, not ${wrong}` })
+    expect(readTurn('', commit)).toEqual({ wrong: '--turn takes 0 to 3, not nothing' })
+    expect(readTurn(undefined, commit)).toEqual({ turn: 2, said: 'turn 2 of 0 to 3' })
+    expect(readTurn(undefined, () => undefined)).toEqual({
+      turn: 0,
+      said: 'turn 0 of 0 to 3, because git names no commit here; --turn N chooses another',
+    })
+  })
+
   test('each of a list has its turn, and one only', () => {
     const list = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
     expect(everyTurn.flatMap((turn) => inTurn(list, turn)).toSorted()).toEqual(list)
@@ -277,4 +342,11 @@ test('the workflow on GitHub has a job for each stage, and no other', () => {
   const [, list = ''] = /^ {8}stage:\n((?: {10}- .+\n)+)/m.exec(readFileSync(file, 'utf8')) ?? []
   const jobs = [...list.matchAll(/^ {10}- '?(.+?)'?$/gm)].map(([, name]) => name)
   expect(jobs).toEqual(stagesOf('landing').map(({ name }) => name))
+})
+
+test('a workflow on GitHub runs the whole night by a schedule', () => {
+  const file = join(import.meta.dirname, '../../.github/workflows/nightly.yml')
+  const text = readFileSync(file, 'utf8')
+  expect(text).toMatch(/^ {2}schedule: \[\{ cron: '[\d* ]+' \}\]$/m)
+  expect(text).toMatch(/^ {6}- run: bash \.ci\/nightly$/m)
 })

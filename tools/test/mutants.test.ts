@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { edited } from '../mutants/edited.ts'
 import { mutants } from '../mutants/list.ts'
-import { type RunFile, verdictOf } from '../mutants/verdict.ts'
+import { isByTimeAlone, type RunFile, verdictOf } from '../mutants/verdict.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -67,6 +67,23 @@ describe('a planted fault counts as noticed', () => {
     [{ name: 'TaskFailed', message: 'the handler threw ReferenceError: ends is not defined' }],
   ])('by no program that cannot run: %j', (error) => {
     expect(ran(failed('5.1 hooks run', error))).toBe('broken')
+  })
+
+  test('by a test whose time was over, which is named as such', () => {
+    const late = [
+      { name: 'Error', message: 'Test timed out in 30000ms.\nIf this is a long-running test' },
+      { name: 'Error', message: 'Hook timed out in 30000ms.\nIf this is a long-running hook' },
+      { ...wrong, cause: { name: 'Error', message: 'Matcher did not succeed in time.' } },
+    ]
+    const isLate = (...tests: RunFile['tests']) => isByTimeAlone([{ errors: [], tests }], rule)
+    for (const error of late) {
+      expect(ran(failed('5.1 hooks run', error))).toBe('noticed')
+      expect(isLate(failed('5.1 hooks run', error))).toBe(true)
+      expect(isLate(failed('5.1 hooks run', error, wrong))).toBe(false)
+    }
+    expect(isLate(...late.map((error) => failed('5.1 hooks run', error)))).toBe(true)
+    expect(isLate(failed('5.1 hooks run', wrong))).toBe(false)
+    expect(isLate()).toBe(false)
   })
 
   test('by no file that cannot be loaded', () => {

@@ -80,6 +80,15 @@ test('a test that was not asked for by name is not skipped', () => {
   expect(said).toContain('skipped: 1\n')
 })
 
+test.each([
+  [['--turn', '2'], /^--turn is of a landing: give --landing with it\nusage: /],
+  [['--landing', '--turn', '5'], /^--turn takes 0 to 3, not 5\nusage: /],
+])('a turn that means nothing is refused: %j', (args, why) => {
+  const { code, said, complaint } = start("test('runs', () => {})", {}, ...args)
+  expect([code, said]).toEqual([2, ''])
+  expect(complaint).toMatch(why)
+})
+
 function run(tests: string, ...args: string[]) {
   const { code, said, complaint, file } = start(tests, { TEST_CPU_SECONDS: '60' }, ...args)
   expect(complaint).toBe('')
