@@ -97,6 +97,8 @@ test('D20 a fail-over that loses nothing: calls that come meanwhile wait until t
   const since = performance.now()
   pair.move()
   const during = submit(store, 'during')
+  // Its answer is awaited below.
+  during.catch(() => undefined)
   await expect.poll(() => pair.address.connections - connections).toBeGreaterThan(10)
   // It begins no commit there.
   expect(pair.standby.log()).not.toContain('in a read-only transaction')
@@ -224,6 +226,8 @@ test('D20 a primary that is set to take no writes: calls wait, and happen once w
   await set('on')
   const commits = `SELECT FROM pg_stat_activity WHERE application_name = 'agent-runtime commit'`
   const during = submit(store, 'during')
+  // Its answer is awaited below.
+  during.catch(() => undefined)
   // The connection that was refused a write is given up, and no other one is kept meanwhile.
   await expect.poll(async () => (await client.query(commits)).rowCount, { interval: 5 }).toBe(0)
   await set('off')

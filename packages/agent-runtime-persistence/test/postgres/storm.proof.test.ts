@@ -1,5 +1,5 @@
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
-import { type Claim, StoreError } from '@ku0/agent-runtime-core'
+import type { Claim } from '@ku0/agent-runtime-core'
 import { Client } from 'pg'
 import { expect, onTestFailed, onTestFinished, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
@@ -8,6 +8,7 @@ import { openStore, verifyStore } from '../../src/index.ts'
 import { systemEnvironment } from '../../src/system.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { CuttingProxy } from '../helpers/cutting-proxy.ts'
+import { insisted } from '../helpers/insisted.ts'
 
 const config = {
   leaseTtlMs: 4_000,
@@ -41,19 +42,6 @@ const tasks = draws(0, 120, 1_000)
 const leastMs = draws(0, 0, 180_000)
 /** Submitted and not ended. */
 const mostOpen = 200
-
-const passing: ReadonlySet<string> = new Set(['store_busy', 'store_unavailable'])
-
-/** As a caller does it: what is refused while the server is away is asked again. */
-async function insisted<T>(ask: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!(error instanceof StoreError) || !passing.has(error.code)) throw error
-    }
-  }
-}
 
 /** The server ends all connections of clients, as an administrator does. */
 async function endConnections(url: string): Promise<void> {
@@ -158,7 +146,8 @@ test.each(storms)(
     mend()
     await submitting
     await expect.poll(completed, { interval: 100 }).toBe(total)
-    expect((await store.read({ kind: 'stats' })).totals).toMatchObject({ submitted: total, failed: 0 })
+    const { totals } = await insisted(() => store.read({ kind: 'stats' }))
+    expect(totals).toMatchObject({ submitted: total, failed: 0 })
     const ends = await Promise.all(
       living.map(async (child) => ({ code: await child.end(), said: child.errors.join('') })),
     )
