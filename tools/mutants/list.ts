@@ -136,6 +136,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('records', 'under other rules'),
   },
   {
+    name: '6.6 a pass names children of a task that stays',
+    file: `${persistence}views/retention.ts`,
+    edits: [['(parent !== null && staysAbove(parent)) ||', '']],
+    killedBy: conformance('records', 'names no task of a family'),
+  },
+  {
     name: '6.6 a slice of the count goes on with a task that was counted',
     file: `${persistence}views/retention.ts`,
     edits: [['id >= ? AND id < ? AND state BETWEEN', 'id >= ? AND id <= ? AND state BETWEEN']],

@@ -251,7 +251,13 @@ export { type RateLimit, RateLimited, rateLimitIn } from './quota/rate-limited.t
 export type { RetentionConfig } from './retention/schema.ts'
 export { countedGroups, dueGroups, newestOf } from './retention/retention.ts'
 export type { LedgerPlace } from './ledger/row.ts'
-export type { Counting, DueGroup, Newest, PerState, RuleGroup } from './retention/row.ts'
+export type {
+  PerState,
+  RetentionCount,
+  RetentionCutoff,
+  RetentionDue,
+  RetentionGroup,
+} from './retention/row.ts'
 export { prunableStates } from './retention/row.ts'
 export type { RouteRecord } from './route/port.ts'
 export type { ScheduleFilter } from './schedule/port.ts'

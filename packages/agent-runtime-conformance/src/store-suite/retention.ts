@@ -1,4 +1,4 @@
-import type { PerState } from '@ku0/agent-runtime-core'
+import type { Claim, PerState } from '@ku0/agent-runtime-core'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 
@@ -16,6 +16,14 @@ export function retention({ rule, timed, expect }: Suite): void {
     const claim = await scene.running(more)
     await scene.settle(claim)
     return claim.taskId
+  }
+
+  async function spawned(scene: Scene, { leaseId }: Claim, key = 'child'): Promise<string> {
+    const submission = { type: 'child', lane: 'normal', input: 'null' } as const
+    const spawn = { kind: 'spawn', leaseId, key, position: 0, policy: 'abandon', submission } as const
+    const outcome = await scene.write(spawn)
+    if (outcome.fenced === 'stale' || outcome.as !== 'spawned') throw new Error('not spawned')
+    return outcome.child.taskId
   }
 
   timed(
@@ -263,18 +271,7 @@ export function retention({ rule, timed, expect }: Suite): void {
     '6.6 children go after their parent, never before it, and a parent not before its children ended',
     async (scene) => {
       const parent = await scene.running()
-      const { leaseId } = parent
-      const submission = { type: 'child', lane: 'normal', input: 'null' } as const
-      const spawned = await scene.write({
-        kind: 'spawn',
-        leaseId,
-        key: 'child',
-        position: 0,
-        policy: 'abandon',
-        submission,
-      })
-      if (spawned.fenced === 'stale' || spawned.as !== 'spawned') throw new Error('not spawned')
-      const child = spawned.child.taskId
+      const child = await spawned(scene, parent)
       await scene.settle(parent)
       await young(scene)
       await scene.pass(60_000)
@@ -287,6 +284,37 @@ export function retention({ rule, timed, expect }: Suite): void {
       expect(await scene.read({ kind: 'task', taskId: child })).toBeUndefined()
     },
     { config },
+  )
+
+  timed(
+    '6.6 a pass names no task of a family that stays, and each of a family that goes, from above',
+    async (scene) => {
+      const family = async (more = {}) => {
+        const root = await scene.running(more)
+        for (const key of ['one', 'two']) await scene.cancel(await spawned(scene, root, key))
+        return root
+      }
+      // It runs on.
+      await family()
+      const withOpenChild = await family()
+      const keptByRule = await family()
+      const withKey = await family({ idempotencyKey: 'k' })
+      const goes = await family()
+      const open = await spawned(scene, withOpenChild, 'open')
+      await scene.settle(keptByRule, { as: 'failed', kind: 'error', error: '{}' })
+      for (const root of [withOpenChild, withKey, goes]) await scene.settle(root)
+      await young(scene)
+      await scene.pass(60_000)
+      expect((await scene.due()).tasks).toEqual([13, 14, 15])
+      await scene.cancel(open)
+      await scene.pass(10_000)
+      expect((await scene.due()).tasks).toEqual([4, 5, 6, 13, 14, 15, 16])
+      expect(await scene.prune()).toEqual({ ...none, completed: 2, canceled: 5 })
+      expect((await scene.due()).tasks).toEqual([])
+      await scene.pass(10_000)
+      expect((await scene.due()).tasks).toEqual([10, 11, 12])
+    },
+    { config: { retention: { ...config.retention, keysMs: 80_000 } } },
   )
 
   timed(

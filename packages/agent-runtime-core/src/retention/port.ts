@@ -1,4 +1,4 @@
-import type { Counting, DueGroup, Newest, PerState } from './row.ts'
+import type { PerState, RetentionCount, RetentionCutoff, RetentionDue } from './row.ts'
 
 /** Writes about what is kept. */
 export interface RetentionWrites {
@@ -9,7 +9,7 @@ export interface RetentionWrites {
   prune: {
     fields: {
       readonly tasks: readonly number[]
-      readonly newest?: readonly Newest[]
+      readonly newest?: readonly RetentionCutoff[]
       readonly dryRun?: boolean
     }
     outcome: { readonly pruned: PerState; readonly looked: number }
@@ -20,14 +20,15 @@ export interface RetentionWrites {
 export interface RetentionReads {
   /** Counts tasks that ended, the newest first, until so many of each group were found. The next slice goes on with the groups of the answer, `before` its `next`. */
   newestKept: {
-    fields: { readonly groups: readonly Counting[]; readonly before?: number }
-    answer: { readonly groups: readonly Counting[]; readonly next?: number }
+    fields: { readonly groups: readonly RetentionCount[]; readonly before?: number }
+    answer: { readonly groups: readonly RetentionCount[]; readonly next?: number }
   }
   /**
-   * The numbers of tasks that rules may no longer keep, the oldest first, behind `after`. `keysUntil`: none with an idempotency key that ended later. There may be more as long as there is a `next`.
+   * The numbers of tasks that rules may no longer keep, the oldest first, behind `after`. `keysUntil`: none with an idempotency key that ended later. None of
+   * them has a child that has not ended, or is below a task that stays for one of these reasons. There may be more as long as there is a `next`.
    */
   prunable: {
-    fields: { readonly groups: readonly DueGroup[]; readonly keysUntil: number; readonly after: number }
+    fields: { readonly groups: readonly RetentionDue[]; readonly keysUntil: number; readonly after: number }
     answer: { readonly tasks: readonly number[]; readonly next?: number }
   }
 }

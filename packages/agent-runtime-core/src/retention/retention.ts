@@ -1,13 +1,13 @@
 import type { RetentionConfig } from './schema.ts'
 import {
-  type Counting,
-  type DueGroup,
-  type Newest,
   type PerState,
   type PrunableRow,
   type PrunableState,
   prunableStates,
-  type RuleGroup,
+  type RetentionCount,
+  type RetentionCutoff,
+  type RetentionDue,
+  type RetentionGroup,
 } from './row.ts'
 
 /** Why a task that ended is kept, or `due` if it is to be deleted. */
@@ -29,7 +29,7 @@ export function decideRetention(
   row: PrunableRow,
   rules: RetentionConfig,
   now: number,
-  newest: readonly Newest[] = [],
+  newest: readonly RetentionCutoff[] = [],
   isGone: (task: number) => boolean = () => false,
 ): Keeping {
   const own = rules.types[row.type]?.[row.state]
@@ -51,14 +51,14 @@ export function decideRetention(
 }
 
 /** The groups of which the newest are kept, to be counted: without that it is not known how far the rules reach. */
-export function countedGroups(rules: RetentionConfig): readonly Counting[] {
+export function countedGroups(rules: RetentionConfig): readonly RetentionCount[] {
   return ruledGroups(rules).flatMap(({ group, rule: { count } }) =>
     count === undefined ? [] : [{ ...group, count, left: count }],
   )
 }
 
 /** Where the newest of the groups begin that were counted to the end. */
-export function newestOf(counted: readonly Counting[]): readonly Newest[] {
+export function newestOf(counted: readonly RetentionCount[]): readonly RetentionCutoff[] {
   return counted.flatMap(({ left, from, ...group }) =>
     from === undefined || left > 0 ? [] : [{ ...group, from }],
   )
@@ -68,10 +68,12 @@ export function newestOf(counted: readonly Counting[]): readonly Newest[] {
 export function dueGroups(
   rules: RetentionConfig,
   now: number,
-  newest: readonly Newest[],
-): readonly DueGroup[] {
-  return ruledGroups(rules).flatMap(({ group, rule: { ageMs, count } }): DueGroup[] => {
-    const found = newest.find((known) => known.count === count && isPartOf(known, group))
+  newest: readonly RetentionCutoff[],
+): readonly RetentionDue[] {
+  const nameOf = ({ state, type }: RetentionGroup) => `${state} ${type}`
+  const byName = Map.groupBy(newest, nameOf)
+  return ruledGroups(rules).flatMap(({ group, rule: { ageMs, count } }): RetentionDue[] => {
+    const found = byName.get(nameOf(group))?.find((known) => known.count === count && isPartOf(known, group))
     if (ageMs === undefined && found === undefined) return []
     return [
       {
@@ -86,7 +88,9 @@ export function dueGroups(
 type Rule = Exclude<RetentionConfig[PrunableState], 'forever'>
 
 /** All groups of tasks that are not kept forever, each with its rule. */
-function ruledGroups(rules: RetentionConfig): readonly { readonly group: RuleGroup; readonly rule: Rule }[] {
+function ruledGroups(
+  rules: RetentionConfig,
+): readonly { readonly group: RetentionGroup; readonly rule: Rule }[] {
   return prunableStates.flatMap((state) =>
     [
       { group: othersOf(rules, state), rule: rules[state] },
@@ -96,15 +100,16 @@ function ruledGroups(rules: RetentionConfig): readonly { readonly group: RuleGro
 }
 
 /** All tasks of a state whose type has no rule of its own. */
-function othersOf({ types }: RetentionConfig, state: PrunableState): RuleGroup {
+function othersOf({ types }: RetentionConfig, state: PrunableState): RetentionGroup {
   const except = Object.keys(types).filter((type) => types[type]?.[state] !== undefined)
   return except.length === 0 ? { state } : { state, except }
 }
 
 /** Whether every task of the one group is one of the other. Rules may have changed since it was counted. */
-function isPartOf(part: RuleGroup, whole: RuleGroup): boolean {
+function isPartOf(part: RetentionGroup, whole: RetentionGroup): boolean {
   if (part.state !== whole.state || part.type !== whole.type) return false
-  return (whole.except ?? []).every((type) => part.except?.includes(type))
+  const others = new Set(part.except)
+  return (whole.except ?? []).every((type) => others.has(type))
 }
 
 export function perState(of: (state: PrunableState) => number): PerState {

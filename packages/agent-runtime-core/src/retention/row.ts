@@ -8,27 +8,27 @@ export type PrunableState = (typeof prunableStates)[number]
 export type PerState = Readonly<Record<PrunableState, number>>
 
 /** The tasks that one rule is about: those of a state with this type; without a type, those that have none of the types in `except`. */
-export interface RuleGroup {
+export interface RetentionGroup {
   readonly state: PrunableState
   readonly type?: string
   readonly except?: readonly string[]
 }
 
 /** So many tasks of a group ended, and have the number `from` or a higher one. Once true of a store, that stays true, whatever is deleted. */
-export interface Newest extends RuleGroup {
+export interface RetentionCutoff extends RetentionGroup {
   readonly count: number
   readonly from: number
 }
 
 /** A count of the newest under way: `left` are still to be found, and `from` is there once all were. */
-export interface Counting extends RuleGroup {
+export interface RetentionCount extends RetentionGroup {
   readonly count: number
   readonly left: number
   readonly from?: number
 }
 
 /** The tasks of a group that ended at a time or before, or have a lower number. */
-export interface DueGroup extends RuleGroup {
+export interface RetentionDue extends RetentionGroup {
   readonly until?: number
   readonly below?: number
 }

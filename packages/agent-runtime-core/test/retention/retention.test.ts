@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseExecutionConfig } from '../../src/schemas.ts'
 import { countedGroups, decideRetention, dueGroups, newestOf } from '../../src/retention/retention.ts'
-import type { Newest, PrunableRow } from '../../src/retention/row.ts'
+import type { PrunableRow, RetentionCutoff } from '../../src/retention/row.ts'
 
 const day = 86_400_000
 const now = 1_000 * day
@@ -64,7 +64,7 @@ describe('the tasks that retention keeps (docs/semantics.md 6.6)', () => {
     expect(decideRetention(row({ parent: 4 }), rulesOf({}), now, [], gone)).toBe('has_parent')
   })
 
-  const newest = (more: Partial<Newest> = {}): readonly Newest[] => [
+  const newest = (more: Partial<RetentionCutoff> = {}): readonly RetentionCutoff[] => [
     { state: 'completed', count: 100, from: 8, ...more },
   ]
 
@@ -98,7 +98,7 @@ describe('the tasks that retention keeps (docs/semantics.md 6.6)', () => {
     expect(verdict({}, newest({ type: 'mail' }))).toBe('within_rule')
   })
 
-  test.each<[string, Partial<Newest>, string]>([
+  test.each<[string, Partial<RetentionCutoff>, string]>([
     ['of fewer tasks than are kept', { count: 99 }, 'within_rule'],
     ['of more tasks than are kept', { count: 101 }, 'due'],
     ['of another state', { state: 'failed' }, 'within_rule'],

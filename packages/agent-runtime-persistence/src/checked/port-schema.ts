@@ -31,10 +31,10 @@ import {
   type Recovered,
   type Sample,
   type Reads,
-  type Counting,
-  type DueGroup,
-  type Newest,
-  type RuleGroup,
+  type RetentionCount,
+  type RetentionCutoff,
+  type RetentionDue,
+  type RetentionGroup,
   prunableStates,
   type PipelineTerms,
   type ScheduledRun,
@@ -266,7 +266,7 @@ const ruleGroup = {
   state: z.enum(prunableStates),
   type: text.optional(),
   except: z.array(text).optional(),
-} satisfies Shape<RuleGroup>
+} satisfies Shape<RetentionGroup>
 
 const sibling = z.strictObject({
   id: name,
@@ -381,7 +381,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
   prune: {
     tasks: numbers,
     newest: z
-      .array(z.strictObject({ ...ruleGroup, count: whole, from: whole } satisfies Shape<Newest>))
+      .array(z.strictObject({ ...ruleGroup, count: whole, from: whole } satisfies Shape<RetentionCutoff>))
       .optional(),
     dryRun: flag.optional(),
   },
@@ -556,7 +556,7 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
         count: whole,
         left: whole,
         from: whole.optional(),
-      } satisfies Shape<Counting>),
+      } satisfies Shape<RetentionCount>),
     ),
     before: whole.optional(),
   },
@@ -566,7 +566,7 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
         ...ruleGroup,
         until: instant.optional(),
         below: whole.optional(),
-      } satisfies Shape<DueGroup>),
+      } satisfies Shape<RetentionDue>),
     ),
     keysUntil: instant,
     after: whole,

@@ -115,3 +115,48 @@ test.each(['sqlite', 'postgres'])(
     await store.close()
   },
 )
+
+test.each(['sqlite', 'postgres'])(
+  '6.6 on %s there may be a thousand types with rules of their own for each state',
+  async (kind) => {
+    const names = Array.from({ length: 1_000 }, (_, n) => `type ${n}`)
+    const { config } = parseExecutionConfig({
+      queueDepthLimit: 10_000,
+      batchBackpressureThreshold: 10_000,
+      retention: {
+        canceled: { count: 2 },
+        types: Object.fromEntries(
+          names.map((name, n) => [
+            name,
+            {
+              completed: { count: n + 1, ageMs: 1_000 + n },
+              failed: { count: n + 1 },
+              canceled: { count: 1 + (n % 2) },
+            },
+          ]),
+        ),
+      },
+    })
+    const url =
+      kind === 'sqlite' ? `sqlite:${join(scratchFolder(), 'types.db')}` : (await sharedServer()).newStore()
+    const store = await openStore(url, { config, thread: false })
+    const scene = new Scene(store, config, createVirtualEnvironment('types').clock, { time: 'real' })
+    for (const types of [names, names, ['other', 'other', 'other'], ['last']]) {
+      const tasks = types.map((type) => ({ type, lane: 'normal', input: 'null' }) as const)
+      const receipts = await store.write({ kind: 'submit', tasks })
+      const taskIds = receipts.flatMap((receipt) => (receipt.accepted ? [receipt.taskId] : []))
+      await store.write({ kind: 'cancelMany', taskIds })
+    }
+    const { tasks, newest } = await scene.due()
+    expect(newest).toHaveLength(1_001)
+    expect(tasks).toEqual(
+      [...names.keys()]
+        .filter((n) => n % 2 === 0)
+        .map((n) => n + 1)
+        .concat(2_001, 2_002),
+    )
+    expect(await scene.prune()).toEqual({ completed: 0, failed: 0, canceled: 502 })
+    expect((await scene.due()).tasks).toEqual([])
+    await store.close()
+  },
+)

@@ -1,6 +1,6 @@
 import { assertOptions, RuntimeError } from '@ku0/agent-runtime-core'
 import type { Pruned, PruneOptions } from '../api/client.ts'
-import { added, nonePruned, prunePass, type PruneDeps } from '../retention/prune-pass.ts'
+import { added, newestOfAll, nonePruned, prunePass, type PruneDeps } from '../retention/prune-pass.ts'
 import { foldPass } from '../retention/fold-pass.ts'
 import { pruneRules } from '../terms/arguments.ts'
 
@@ -16,9 +16,10 @@ export async function pruneStore(deps: PruneDeps, options: PruneOptions = {}): P
   const { dryRun = false, signal } = options
   const between = () => signal?.throwIfAborted()
   let pruned = nonePruned
+  const newest = await newestOfAll(deps, between)
   // A child goes after its parent, perhaps in the next pass.
   for (let isMore = true; isMore;) {
-    const more = await prunePass(deps, dryRun, between)
+    const more = await prunePass(deps, dryRun, between, newest)
     pruned = added(pruned, more)
     isMore = !dryRun && more.completed + more.failed + more.canceled > 0
   }

@@ -4,11 +4,11 @@ import {
   dueGroups,
   type ExecutionConfig,
   type ExecutionStore,
-  type Newest,
   newestOf,
   type OutcomeOf,
   type PerState,
   type Reads,
+  type RetentionCutoff,
 } from '@ku0/agent-runtime-core'
 
 export interface PruneDeps {
@@ -17,21 +17,21 @@ export interface PruneDeps {
   readonly clock: Clock
 }
 
-type Rules = NonNullable<PruneDeps['retention']>
-
 /**
  * One pass over the tasks that ended, oldest first: it reads which of them may go, and deletes a few at a time. Others may do the same meanwhile.
- * `between` is called before each question and each commit, and may throw. Source: `docs/decisions/0093-retention-by-groups.md`.
+ * `between` is called before each question and each commit, and may throw. `known`: what an earlier pass found of the newest. Source: `docs/decisions/0093-retention-by-groups.md`.
  */
 export async function prunePass(
   { store, retention, clock }: PruneDeps,
   dryRun: boolean,
   between: () => void,
+  known?: readonly RetentionCutoff[],
 ): Promise<PerState> {
   let pruned = nonePruned
-  let size = FEWEST
+  // A dry run counts a child with a parent of the same commit: so it counts the same on every machine.
+  let size = dryRun ? MOST : FEWEST
   if (retention === undefined) return pruned
-  const newest = await counted(store, retention, between)
+  const newest = known ?? (await newestOfAll({ store, retention }, between))
   for (let after: number | undefined = 0; after !== undefined;) {
     between()
     const now = Math.floor(clock.now())
@@ -48,7 +48,7 @@ export async function prunePass(
       const answer: OutcomeOf<'prune'> = await store.write({ kind: 'prune', tasks: some, newest, dryRun })
       pruned = added(pruned, answer.pruned)
       tasks = tasks.slice(answer.looked)
-      size = nextSize(size, clock.now() - began)
+      if (!dryRun) size = nextSize(size, clock.now() - began)
     }
     after = due.next
   }
@@ -66,9 +66,12 @@ export function nextSize(size: number, tookMs: number): number {
   return tookMs < SHORT_MS ? Math.min(MOST, size * 2) : size
 }
 
-/** Where the newest begin of each group that is kept by number, as far as there are more of it. */
-async function counted(store: ExecutionStore, rules: Rules, between: () => void): Promise<readonly Newest[]> {
-  let groups = countedGroups(rules)
+/** Where the newest begin of each group that is kept by number, as far as there are more of it. That stays true, so several passes may go by it. */
+export async function newestOfAll(
+  { store, retention }: Pick<PruneDeps, 'store' | 'retention'>,
+  between: () => void,
+): Promise<readonly RetentionCutoff[]> {
+  let groups = retention === undefined ? [] : countedGroups(retention)
   let before: number | undefined
   while (groups.some(({ left }) => left > 0)) {
     between()

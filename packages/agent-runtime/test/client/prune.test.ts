@@ -1,5 +1,9 @@
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
+import { openStore } from '@ku0/agent-runtime-persistence'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { pruneStore } from '../../src/client/prune.ts'
 import { defineTask } from '../../src/index.ts'
 import { nextSize } from '../../src/retention/prune-pass.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
@@ -15,9 +19,15 @@ const family = defineTask({ type: 'family', input }, async (ctx) => {
   return child.result()
 })
 
+const late = defineTask({ type: 'late', input }, async (ctx) => {
+  await ctx.sleep('first', 1)
+  const child = await ctx.spawn('child', work, null)
+  return child.result()
+})
+
 const open = (retention?: object) =>
   createTestRuntime({
-    tasks: [work, broken, family],
+    tasks: [work, broken, family, late],
     config: retention === undefined ? {} : { retention },
   })
 
@@ -66,6 +76,37 @@ describe('retention (docs/semantics.md 6.6)', () => {
     })
     expect((await runtime.list()).tasks).toHaveLength(1)
     expect(await runtime.prune()).toMatchObject({ completed: 0 })
+  })
+
+  test('6.6 a dry run counts up to 200 tasks at a time, on a slow machine too: a child counts with its parent', async () => {
+    await using it = await open({ completed: { ageMs: day }, everyMs: 86_400_000 })
+    const { runtime } = it
+    const parent = await runtime.submit(late, null)
+    for (let n = 0; n < 60; n += 1) await runtime.submit(work, null)
+    await it.advance(1)
+    await it.until(parent, 'completed')
+    await it.advance(2 * day)
+    await it.result(await runtime.submit(work, null))
+    expect(await runtime.prune({ dryRun: true })).toMatchObject({ completed: 62 })
+    expect(await runtime.prune()).toMatchObject({ completed: 62 })
+  })
+
+  test('6.6 prune counts the newest once, however many passes it makes', async () => {
+    const { config } = parseExecutionConfig({ retention: { canceled: { count: 1 } } })
+    const { clock } = createVirtualEnvironment('prune')
+    const store = await openStore('sqlite::memory:', { config, thread: false })
+    const tasks = Array.from({ length: 4 }, () => ({ type: 'work', lane: 'normal', input: 'null' }) as const)
+    for (const receipt of await store.write({ kind: 'submit', tasks }))
+      await store.write({ kind: 'cancel', taskId: receipt.accepted ? receipt.taskId : '' })
+    const kinds: string[] = []
+    const read = store.read.bind(store)
+    store.read = (query) => {
+      kinds.push(query.kind)
+      return read(query)
+    }
+    expect(await pruneStore({ store, retention: config.retention, clock })).toMatchObject({ canceled: 3 })
+    expect(kinds).toEqual(['newestKept', 'prunable', 'prunable'])
+    await store.close()
   })
 
   test('6.6 without rules prune refuses, and says what to set', async () => {
