@@ -481,8 +481,9 @@ export function credits({ rule, timed, expect }: Suite): void {
     '11.9 a purchase answers the request, also while its task waits for a slot',
     async (scene) => {
       await scene.worker('w', 1)
+      await buy(scene, 1, { name: 'bob' })
       const taskId = await scene.accepted(mine(5))
-      await scene.accepted()
+      await scene.accepted({ client: 'bob', cost: 1 })
       await scene.claim()
       expect(await standing(scene)).toMatchObject({ asks: { taskId, missing: 5 } })
       await buy(scene, 5)
