@@ -140,7 +140,7 @@ export function testActions(
     await goto('/tasks/charge-12')
     await press('Retry')
     await inDialog('Retry')
-    await page.getByText('The task was submitted again').waitFor()
+    await page.getByText('The task was submitted again').first().waitFor()
     await expect.poll(() => page.url()).not.toContain('charge-12')
     await page.getByText('the bank refused 12 EUR').first().waitFor()
   })
