@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from '../../packages/agent-runtime/node_modules/zod/index.js'
@@ -68,10 +68,15 @@ const starts: readonly TriedMistake[] = [
   },
   {
     what: 'a file that is no database',
-    ...startOf("createRuntime({ store: 'sqlite:notes.txt', tasks })", () => {
-      const file = join(mkdtempSync(join(tmpdir(), 'ku0-mistakes-')), 'notes.txt')
+    ...startOf("createRuntime({ store: 'sqlite:notes.txt', tasks })", async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'ku0-mistakes-'))
+      const file = join(folder, 'notes.txt')
       writeFileSync(file, 'Buy milk, and then write the agent that buys the milk.\n'.repeat(99))
-      return create({ store: `sqlite:${file}`, tasks: [greet], logger: false })
+      try {
+        return await create({ store: `sqlite:${file}`, tasks: [greet], logger: false })
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
     }),
   },
   {

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { verifyStore } from '@ku0/agent-runtime-persistence'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import type { Verification } from '@ku0/agent-runtime-persistence'
 import { cliExitCodes } from '../src/index.ts'
 import { edit, run, runIn, storeOf } from './stores-and-shells.ts'
@@ -219,6 +219,7 @@ describe('agent-runtime backup', () => {
 
 describe('the errors of a command (docs/reliability.md G12)', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cli-wrong-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'it.db')
   const cases: readonly [string, readonly string[], number, RegExp][] = [
     ['no command', [], 2, /^agent-runtime: no command given; see agent-runtime --help\n$/],

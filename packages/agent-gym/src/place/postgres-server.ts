@@ -4,6 +4,7 @@ import {
   appendFileSync,
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -44,7 +45,7 @@ export interface PostgresSetting {
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** Starts a PostgreSQL server on the loopback, in a temporary folder. It ends with this process, if that is not killed. */
+/** Starts a PostgreSQL server on the loopback, in a temporary folder. Both go with this process, if that is not killed. */
 export async function startPostgres(setting: PostgresSetting): Promise<StartedPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'postgres-'))
   // PostgreSQL refuses to run as root: then it runs as a user of its own, who has to come to its folder.
@@ -72,6 +73,15 @@ interface Running {
 }
 
 function started({ setting, folder, data, port, server }: Running): StartedPostgres {
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
+  const leave = () => {
+    const lock = endAtOnce(data)
+    // It still writes until its lock is gone. Nothing else runs any more in this process.
+    for (let tries = 0; existsSync(lock) && tries < 200; tries += 1)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+    remove()
+  }
+  process.once('exit', leave)
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     log: () => server.said.join(''),
@@ -80,9 +90,8 @@ function started({ setting, folder, data, port, server }: Running): StartedPostg
       await server.start()
     },
     async crash() {
-      const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
       const ended = server.stop()
-      process.kill(pid, 'SIGQUIT')
+      endAtOnce(data)
       await ended
     },
     async standby(through = port) {
@@ -105,9 +114,17 @@ function started({ setting, folder, data, port, server }: Running): StartedPostg
     },
     async stop() {
       await server.stop()
-      rmSync(folder, { recursive: true, force: true })
+      process.off('exit', leave)
+      remove()
     },
   }
+}
+
+/** Ends the server of a folder, if there is one, without a word to its clients and without a write. Returns its lock, which goes last. */
+function endAtOnce(data: string): string {
+  const lock = join(data, 'postmaster.pid')
+  if (existsSync(lock)) process.kill(Number(readFileSync(lock, 'utf8').split('\n')[0]), 'SIGQUIT')
+  return lock
 }
 
 const initdbFlags = ['--no-sync', '--encoding=UTF8']

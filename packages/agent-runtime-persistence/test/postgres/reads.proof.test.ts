@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { Scene } from '@ku0/agent-runtime-conformance'
 import type { TaskFilter } from '@ku0/agent-runtime-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
+import { fromOutside } from '../helpers/from-outside.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
 import { newPostgresStore, quiet } from '../helpers/postgres-store.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
@@ -49,9 +49,7 @@ const stores: readonly (readonly [
       return [
         ({ config, environment }) => openStore(`sqlite:${path}`, { config, environment }),
         async (task) => {
-          const db = new DatabaseSync(path)
-          db.prepare(damaged.replace('$1', '?')).run(task)
-          db.close()
+          fromOutside(path, damaged.replace('$1', '?'), task)
         },
       ]
     },
@@ -102,6 +100,25 @@ test.each(stores)(
       expect(await list({ types: ['kind 1'] })).toEqual([[2, 'kind 1']])
       const counted = { kind: 'taskCount', filter: { labels: { region: 'eu' } } } as const
       expect(await scene.read(counted)).toMatchObject({ count: 2 })
+    })
+  },
+)
+
+test.each(stores)(
+  '6.6 retention %s keeps a task whose submission was damaged, and deletes those behind it',
+  async (_, open) => {
+    const [factory, damage] = await open()
+    const setting = { digest: nodeDigest, quiet, config: { retention: { completed: { count: 1 } } } }
+    await Scene.play(factory, setting, async (scene) => {
+      const input = JSON.stringify('x'.repeat(6_000))
+      for (const key of [{}, { idempotencyKey: 'k' }, {}, {}])
+        await scene.settle(await scene.running({ ...key, input }))
+      await scene.running()
+      await damage(2)
+      expect(await scene.prune()).toMatchObject({ completed: 2 })
+      expect(await scene.prune()).toMatchObject({ completed: 0 })
+      const { tasks } = await scene.read({ kind: 'tasks', filter: { values: false } })
+      expect(tasks.map(({ sequence }) => sequence)).toEqual([5, 4, 2])
     })
   },
 )

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { createClient, createWorker, defineTask } from '@ku0/agent-runtime'
 import { openStore, verifyStore } from '@ku0/agent-runtime-persistence'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { fromOutside } from '../../../agent-runtime-persistence/test/helpers/from-outside.ts'
 import { sharedServer } from '../../../agent-runtime-persistence/test/helpers/postgres-server.ts'
 import { scratchFolder } from '../../../agent-runtime-persistence/test/helpers/scratch-folder.ts'
 import { serve } from '../../src/index.ts'
@@ -29,12 +29,7 @@ const places: readonly (readonly [string, () => Promise<Place>])[] = [
     'in a file',
     async () => {
       const path = join(scratchFolder(), 'it.db')
-      const registered = async () => {
-        const db = new DatabaseSync(path, { readOnly: true })
-        const found = db.prepare(rows).all()
-        db.close()
-        return counts(found)
-      }
+      const registered = async () => counts(fromOutside(path, rows))
       return { url: `sqlite:${path}`, registered }
     },
   ],
