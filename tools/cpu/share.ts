@@ -24,8 +24,8 @@ export function shareOf(all: readonly FileCpu[]): number {
 }
 
 /**
- * Seconds of processor time that all quick tests may take together. 200 are aimed at, on a machine that does nothing else. They took 255 s on a
- * busy one of two cores, before the tests of the console, of `verify` and of supervisors drew less.
+ * Seconds of processor time that all quick tests may take together. 200 are aimed at, on a machine that does nothing else. They take 230 s on such
+ * a machine of two cores, and up to 259 s beside other work.
  */
 const mostOfAll = 260
 

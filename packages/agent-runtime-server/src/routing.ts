@@ -1,4 +1,4 @@
-import { instead } from '@ku0/agent-runtime-core'
+import { suggestionFor } from '@ku0/agent-runtime-core'
 import { fieldsRefused } from './problem/problem.ts'
 
 /** So many names are listed where none is near; the root of the API has more. */
@@ -64,10 +64,10 @@ export class Routing<Handler> {
         continue
       }
       const known = [...node.literal.keys()]
-      const hint = instead(part, known)
-      return hint === '' || (known.length > MAX_LISTED && hint.startsWith(';'))
-        ? ''
-        : `in place of ${part.slice(0, 100)}${hint.replace(/^;/, '')}${hint.endsWith('?') ? '' : ';'} `
+      const meant = suggestionFor(part, known)
+      const place = `in place of ${part.slice(0, 100)}`
+      if (meant !== undefined) return `${place}, did you mean ${meant}? `
+      return known.length === 0 || known.length > MAX_LISTED ? '' : `${place} there are ${known.join(', ')}; `
     }
     return ''
   }

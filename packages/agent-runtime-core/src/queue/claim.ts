@@ -276,7 +276,7 @@ export class ClaimRound {
     return mayStart(this.ws, quotaKeys, first) ? undefined : 'own'
   }
 
-  /** Credits aside, which nothing lacks where there are no shares. */
+  /** Whether a task may run now, whatever credits its client has: those are for `head` to look at. */
   private isRunnable(task: TaskRow): boolean {
     const stream = this.ws.stream(streamOf(task))
     return this.mayRun(stream, stream.quotaKeys, task) && !this.isQuarantined(task)

@@ -45,10 +45,9 @@ export function prune(ws: WorkingSet, it: Omit<Write<'prune'>, 'kind'>): Outcome
 /** How many of these rows one commit looks at. */
 function lookedAt(rows: readonly (TaskRow | undefined)[]): number {
   let events = 0
-  const end = rows.findIndex((row) => {
-    const isFull = events >= PRUNE_EVENTS
+  for (const [index, row] of rows.entries()) {
+    if (events >= PRUNE_EVENTS) return index
     events += row?.seq ?? 0
-    return isFull
-  })
-  return end === -1 ? rows.length : end
+  }
+  return rows.length
 }

@@ -465,12 +465,7 @@ export class WorkingSet {
   }
 
   private append(
-    task: TaskRow,
-    changes: Partial<TaskRow>,
-    type: EventType,
-    data: string,
-    also = noNames,
-    blob: string | null = null,
+    ...[task, changes, type, data, also = noNames, blob = null]: Parameters<WorkingSet['move']>
   ): TaskRow {
     const seq = task.seq + 1
     const { at } = this.now

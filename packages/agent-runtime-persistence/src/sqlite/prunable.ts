@@ -49,7 +49,7 @@ export function preparePrunable(db: Queries): (task: TaskRow) => PrunableRow {
         seq,
         type: kind,
         hash,
-        it: parsed(data) ?? {},
+        it: parsed(data),
       }),
     )
     const first = read[0]?.it ?? {}
@@ -62,7 +62,7 @@ export function preparePrunable(db: Queries): (task: TaskRow) => PrunableRow {
       parent: asked.parent() === undefined ? null : parent,
       hasOpenChildren: asked.child() !== undefined,
       isLastRun: asked.schedule() !== undefined,
-      isDamaged: list.some(([, , data]) => parsed(data) === undefined),
+      isDamaged: read.some(({ it }) => it === damaged),
       isNewest: asked.newest().includes(id),
       key: typeof key === 'string' ? key : null,
       leases: read.flatMap(({ type: kind, it }) =>
@@ -76,13 +76,16 @@ export function preparePrunable(db: Queries): (task: TaskRow) => PrunableRow {
   }
 }
 
-/** The data of an event, none where it was not asked for; undefined where it was damaged. */
-function parsed(data: string | null): Record<string, unknown> | undefined {
+/** Stands for the data of an event that was damaged. */
+const damaged: Readonly<Record<string, unknown>> = {}
+
+/** The data of an event, none where it was not asked for. */
+function parsed(data: string | null): Readonly<Record<string, unknown>> {
   if (data === null) return {}
   try {
     return JSON.parse(data) as Record<string, unknown>
   } catch {
-    return undefined
+    return damaged
   }
 }
 

@@ -109,7 +109,7 @@ export function prepareRetention(db: Queries) {
     const stays = staying(isDue, keysUntil)
     db.ahead(some, stays)
     const tasks = some.filter((row) => !stays(row)).map(([id]) => id)
-    const [last] = due.length > MOST ? (some.at(-1) as Row) : []
+    const last = due.length > MOST ? some.at(-1)?.[0] : undefined
     if (last !== undefined) return { tasks, next: last }
     return { tasks, ...(edge === undefined || isBehind(edge, groups) ? {} : { next: upTo }) }
   }
