@@ -17,6 +17,7 @@ import { inOrder, type Later } from './ci/side-by-side.ts'
 import { leftToTheNight } from './ci/night.ts'
 import { type Stage, stagesOf } from './ci/stages.ts'
 import { readTurn } from './ci/turns.ts'
+import type { Missed } from './mutants/verdict.ts'
 import { type FailedTest, filesToRepeat, showFailed } from './failed-tests.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
@@ -92,12 +93,14 @@ async function run(stage: Stage): Promise<Later | undefined> {
       ? {}
       : { NODE_COMPILE_CACHE: join(workspace, 'node_modules/.cache/compiled') }),
   }
-  let { code, cpu } = await execute(stage.command, log, env)
+  const missed = `${log}.missed.json`
+  const command = stage.plants === true ? `${stage.command} --missed '${missed}'` : stage.command
+  let { code, cpu } = await execute(command, log, env)
   for (let more = 2; code !== 0 && more > 0 && stage.measures !== undefined; more -= 1) {
-    const missed = scenariosIn(stage.measures)
-    const again = toMeasureAgain(missed)
+    const scenarios = scenariosIn(stage.measures)
+    const again = toMeasureAgain(scenarios)
     if (again.length === 0) break
-    for (const { id, reason } of missed.filter((it) => again.includes(it.id)))
+    for (const { id, reason } of scenarios.filter((it) => again.includes(it.id)))
       console.log(`measured again: ${id}: ${reason}`)
     const repeated = await execute(onlyThese(stage.command, again), log, env)
     code = repeated.code
@@ -115,8 +118,35 @@ async function run(stage: Stage): Promise<Later | undefined> {
     counts.failed += failed
     if (failedTests.length > 0) failures.push(showFailed(failedTests))
   }
+  const notKilled = code !== 0 && existsSync(missed) ? readMissed(missed) : []
+  if (notKilled.length > 0 && notKilled.length <= 8) {
+    console.log(
+      `repeats ${tookOf(started, cpu)}  ${stage.name}, when all have ended:\n${showMissed(notKilled)}`,
+    )
+    return () => plantAgain(stage, missed, notKilled)
+  }
   end(stage, code, tookOf(started, cpu), log)
   return undefined
+}
+
+/** Plants those faults once more that were missed beside other stages, and ends the stage. */
+async function plantAgain(stage: Stage, missed: string, before: readonly Missed[]): Promise<void> {
+  const started = performance.now()
+  const log = `${missed}.log`
+  const still = `${missed}.again.json`
+  const { code, cpu } = await execute(`${stage.command} --again '${missed}' --missed '${still}'`, log, {})
+  if (code === 0) passedAlone.push(showMissed(before))
+  else if (existsSync(still)) failures.push(showMissed(readMissed(still)))
+  end({ ...stage, name: `${stage.name}, alone` }, code, tookOf(started, cpu), log)
+}
+
+function readMissed(file: string): readonly Missed[] {
+  return JSON.parse(readFileSync(file, 'utf8')) as readonly Missed[]
+}
+
+/** A line for each. */
+function showMissed(missed: readonly Missed[]): string {
+  return missed.map(({ name, why }) => `  ${name}: ${why}`).join('\n')
 }
 
 /** Runs files of a stage's tests once more, one after the other, and ends the stage. */

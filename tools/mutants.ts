@@ -1,14 +1,15 @@
 // Shows that tests notice faults: each mutant is planted into the sources as they are loaded, and the tests that name its rule have to
 // fail. They pass without it, or the mutant proves nothing. A mutant with which the sources do not run proves nothing either, and is an error.
 //
-//   node tools/mutants.ts [TEXT] [--tests-passed] [--turn N]    those whose name holds the text, or all
+//   node tools/mutants.ts [TEXT] [--tests-passed] [--turn N] [--missed FILE] [--again FILE]    those whose name holds the text, or all
 //
 // --tests-passed: the quick tests have passed on these sources, so they are not run without a mutant again.
 // --turn: the files of tests whose turn it is, 0 to 3 (tools/ci/turns.ts). Without it all.
+// --missed: writes there which mutants were not killed, and why. --again: runs those of such a file alone, one after another.
 // A mutant meets the quick draws of its tests, up to the first that fails; one that lives through them meets the long ones.
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -16,7 +17,7 @@ import { createVitest, type TestModule } from 'vitest/node'
 import { inTurn, readTurn } from './ci/turns.ts'
 import { edited } from './mutants/edited.ts'
 import { type Mutant, mutants } from './mutants/list.ts'
-import { isByTimeAlone, type RunFile, type Verdict, verdictOf } from './mutants/verdict.ts'
+import { isByTimeAlone, type Missed, type RunFile, type Verdict, verdictOf } from './mutants/verdict.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 // Each fault has a process of its own: it takes the compiled code of those before it.
@@ -24,7 +25,12 @@ process.env['NODE_COMPILE_CACHE'] ??= resolve(workspace, 'node_modules/.cache/co
 const { values: flags, positionals } = parseArgs({
   args: process.argv.slice(2).filter((arg) => arg !== '--'),
   allowPositionals: true,
-  options: { 'tests-passed': { type: 'boolean', default: false }, turn: { type: 'string' } },
+  options: {
+    'tests-passed': { type: 'boolean', default: false },
+    turn: { type: 'string' },
+    missed: { type: 'string' },
+    again: { type: 'string' },
+  },
 })
 const wanted = positionals[0] ?? ''
 const asked = flags.turn === undefined ? undefined : readTurn(flags.turn)
@@ -33,8 +39,12 @@ if (asked !== undefined && 'wrong' in asked) {
   process.exit(2)
 }
 const ofTurn = asked === undefined ? partsOf(mutants) : inTurn(partsOf(mutants), asked.turn)
+const again =
+  flags.again === undefined
+    ? undefined
+    : (JSON.parse(readFileSync(flags.again, 'utf8')) as readonly Missed[]).map(({ name }) => name)
 const parts = ofTurn
-  .map((part) => part.filter(({ name }) => name.includes(wanted)))
+  .map((part) => part.filter(({ name }) => name.includes(wanted) && again?.includes(name) !== false))
   .filter((part) => part.length > 0)
 const chosen = parts.flat()
 if (chosen.length === 0) {
@@ -49,13 +59,11 @@ if (chosen.length === 0) {
 
 /** What came of some of the mutants. */
 interface Outcome {
-  readonly survivors: readonly string[]
-  readonly broken: readonly string[]
+  readonly missed: readonly Missed[]
   /** Noticed, by tests whose time was over. */
   readonly late: readonly string[]
   /** Of their tests without any mutant. */
   readonly passed: number
-  readonly failed: number
 }
 
 // A process told so plants what it is sent, part by part, until it is let go.
@@ -68,23 +76,23 @@ if (process.send !== undefined) {
   process.once('disconnect', () => process.exit(0))
 } else {
   // One more than there are cores: some tests wait with a mutant until their time is over.
-  const count = Math.min(availableParallelism() + 1, parts.length)
+  const count = again === undefined ? Math.min(availableParallelism() + 1, parts.length) : 1
   const left = [...parts]
   const outcomes = (await Promise.all(Array.from({ length: count }, () => inProcess(left)))).flat()
-  const survivors = outcomes.flatMap((outcome) => outcome.survivors)
-  const broken = outcomes.flatMap((outcome) => outcome.broken)
+  const missed = outcomes.flatMap((outcome) => outcome.missed)
   const late = outcomes.flatMap((outcome) => outcome.late)
-  const [passed, failed] = [sumOf(outcomes.map((it) => it.passed)), sumOf(outcomes.map((it) => it.failed))]
-  const without = passed + failed === 0 ? '' : `; without them ${passed} tests pass, ${failed} fail`
-  const missed = survivors.length + broken.length
-  console.log(`${chosen.length - missed} of ${chosen.length} mutants killed${without}`)
+  const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0)
+  const names = new Set(missed.map(({ name }) => name))
+  console.log(
+    `${chosen.length - names.size} of ${chosen.length} mutants killed${passed === 0 ? '' : `; without them ${passed} tests pass`}`,
+  )
   if (late.length > 0)
     console.log(
       `Noticed because the time of a test was over, which a slow machine does alone, too: ${late.join('; ')}`,
     )
-  if (survivors.length > 0) console.error(`Not noticed: ${survivors.join('; ')}`)
-  if (broken.length > 0) console.error(`The sources do not run with them: ${broken.join('; ')}`)
-  process.exit(missed > 0 || failed > 0 || (passed === 0 && !flags['tests-passed']) ? 1 : 0)
+  for (const { name, why } of missed) console.error(`${name}: ${why}`)
+  if (flags.missed !== undefined) writeFileSync(flags.missed, JSON.stringify(missed))
+  process.exit(missed.length > 0 || (passed === 0 && !flags['tests-passed']) ? 1 : 0)
 }
 
 /** Those of one file of tests stay together, so that what it loads is compiled once; the most first. */
@@ -95,23 +103,29 @@ function partsOf(all: readonly Mutant[]): (readonly Mutant[])[] {
 
 /** Has a process plant one part after the other, as long as there are any that no other process has taken. */
 async function inProcess(left: (readonly Mutant[])[]): Promise<readonly Outcome[]> {
-  const child = fork(import.meta.filename, process.argv.slice(2))
-  const ended = once(child, 'exit').then(([code]): never => {
-    throw new Error(`a process that plants mutants ended with ${code}`)
-  })
   const outcomes: Outcome[] = []
+  let child: ChildProcess | undefined
   for (let part = left.shift(); part !== undefined; part = left.shift()) {
-    const told = once(child, 'message')
+    child ??= fork(import.meta.filename, process.argv.slice(2))
+    const heard = new AbortController()
+    const { signal } = heard
+    const told = once(child, 'message', { signal }).then(([outcome]) => outcome as Outcome)
+    const ended = once(child, 'exit', { signal }).then(([code]) => code as number | null)
     child.send(part.map(({ name }) => name))
-    outcomes.push(((await Promise.race([told, ended])) as [Outcome])[0])
+    const first = await Promise.race([told, ended])
+    heard.abort()
+    await Promise.allSettled([told, ended])
+    if (typeof first === 'object' && first !== null) {
+      outcomes.push(first)
+      continue
+    }
+    // A process that ends takes the verdicts of one part with it, and the others get another one.
+    child = undefined
+    const why = `the process that planted it ended with ${first}`
+    outcomes.push({ missed: part.map(({ name }) => ({ name, why })), late: [], passed: 0 })
   }
-  ended.catch(() => {})
-  child.disconnect()
+  child?.disconnect()
   return outcomes
-}
-
-function sumOf(numbers: readonly number[]): number {
-  return numbers.reduce((sum, number) => sum + number, 0)
 }
 
 async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
@@ -119,7 +133,7 @@ async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
     const text = readFileSync(resolve(workspace, file), 'utf8')
     edits.reduce((left, [find, replace]) => edited(left, find, replace, name), text)
   }
-  const missed: Record<Exclude<Verdict, 'noticed'>, string[]> = { unnoticed: [], broken: [] }
+  const missed: Missed[] = []
   const late: string[] = []
   /** Nobody has said that their tests pass without them: a landing runs a part of the long ones. */
   const unsaid: Mutant[] = []
@@ -129,7 +143,7 @@ async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
     const quick = await bed.run(file, name, 'fast', mutant)
     const last = quick.verdict === 'unnoticed' ? await bed.run(file, name, 'proof', mutant) : quick
     const { verdict } = last
-    if (verdict !== 'noticed') missed[verdict].push(mutant.name)
+    if (verdict !== 'noticed') missed.push({ name: mutant.name, why: whyMissed[verdict] })
     if (!flags['tests-passed'] || file.endsWith('.proof.test.ts') || quick.verdict !== 'noticed')
       unsaid.push(mutant)
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
@@ -140,16 +154,22 @@ async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
       `${said[verdict]} ${seconds.padStart(5)} s  ${mutant.name}${by}${isLate ? ' whose time was over' : ''}`,
     )
   }
-  const outcome = { survivors: missed.unnoticed, broken: missed.broken, late }
   // The same tests on the sources as they are.
-  const sum = { passed: 0, failed: 0 }
+  let passes = 0
   for (const [file, those] of Map.groupBy(unsaid, ({ killedBy }) => killedBy[0])) {
     const names = new Set(those.map(({ killedBy: [, name] }) => name))
     const { passed, failed } = await bed.run(file, [...names].join('|'), 'proof')
-    sum.passed += passed
-    sum.failed += failed
+    passes += passed
+    if (failed.length === 0) continue
+    const why = `without it ${failed.join(', ')} of ${file} fails`
+    missed.push(...those.map(({ name }) => ({ name, why })))
   }
-  return { ...outcome, ...sum }
+  return { missed, late, passed: passes }
+}
+
+const whyMissed: Readonly<Record<Exclude<Verdict, 'noticed'>, string>> = {
+  unnoticed: 'not noticed',
+  broken: 'the sources do not run with it',
 }
 
 const said: Readonly<Record<Verdict, string>> = {
@@ -181,13 +201,15 @@ async function seedbed() {
       const { testModules } = await vitest.runTestSpecifications(specifications)
       // Vitest returns the modules of earlier runs as well: a failure there says nothing about this mutant.
       const ran = testModules.filter(({ moduleId }) => files.has(moduleId)).map(ranOf)
-      const states = ran.flatMap(({ tests }) => tests.map(({ state }) => state))
+      const tests = ran.flatMap((module) => module.tests)
       process.exitCode = 0
       return {
         verdict: verdictOf(ran, rule),
         isByTime: isByTimeAlone(ran, rule),
-        passed: states.filter((state) => state === 'passed').length,
-        failed: states.filter((state) => state === 'failed').length,
+        passed: tests.filter(({ state }) => state === 'passed').length,
+        failed: tests
+          .filter(({ state }) => state === 'failed')
+          .map(({ fullName, errors }) => `"${fullName}" (${errors[0]?.message.split('\n', 1)[0]})`),
       }
     },
   }

@@ -19,6 +19,8 @@ export interface Stage {
   readonly hasTests?: boolean
   /** A file of tests that failed runs once more, alone, when all stages have ended: other tests load the machine and share the process before. The output names it. */
   readonly repeatsAlone?: boolean
+  /** Plants faults, and says which of them were missed: those are planted once more when all stages have ended. */
+  readonly plants?: boolean
   /** Writes the gym's report: scenarios that missed nothing but times or rates are measured again. */
   readonly measures?: string
 }
@@ -146,6 +148,7 @@ export function stagesOf(length: Length, { seed = 1, turn = 0 } = {}): readonly 
       name: 'planted faults are noticed',
       command: `${pnpm} mutants${pick(` --tests-passed --turn ${turn}`, '')}`,
       cores: 1,
+      plants: true,
     },
     {
       name: 'the documentation site, in a browser',

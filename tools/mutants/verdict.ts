@@ -1,6 +1,12 @@
 /** What the tests of a rule say about a planted fault. `broken`: the source with it does not run, which any test notices and no rule is needed for. */
 export type Verdict = 'noticed' | 'unnoticed' | 'broken'
 
+/** A mutant that was not killed, or whose kill proves nothing. */
+export interface Missed {
+  readonly name: string
+  readonly why: string
+}
+
 /** A file of tests that has run. */
 export interface RunFile {
   /** What failed outside of its tests. */
