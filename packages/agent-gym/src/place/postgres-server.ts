@@ -25,7 +25,7 @@ export interface StartedPostgres {
   readonly url: string
   /** What the server has logged so far. */
   readonly log: () => string
-  /** Ends it at once, whoever is connected, and starts it again. */
+  /** Ends it at once, whoever is connected, and starts it again, also after it has ended by itself. */
   readonly restart: () => Promise<void>
   /** Ends it as a crash would: it writes nothing more, and sends nothing more to its standbys. */
   readonly crash: () => Promise<void>
@@ -41,13 +41,15 @@ export interface PostgresSetting {
   readonly fsync: boolean
   /** Settings besides, each as `name=value`. */
   readonly settings?: readonly string[]
+  /** Where its folder is made: among the temporary ones by default. */
+  readonly within?: string
   /** Files that are put into its folder, where its user alone may read them. */
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** Starts a PostgreSQL server on the loopback, in a temporary folder. Both go with this process, if that is not killed. */
+/** Starts a PostgreSQL server on the loopback, in a folder of its own. Both go with this process, if that is not killed. */
 export async function startPostgres(setting: PostgresSetting): Promise<StartedPostgres> {
-  const folder = mkdtempSync(join(tmpdir(), 'postgres-'))
+  const folder = mkdtempSync(join(setting.within ?? tmpdir(), 'postgres-'))
   // PostgreSQL refuses to run as root: then it runs as a user of its own, who has to come to its folder.
   chmodSync(folder, 0o755)
   const data = join(folder, 'data')
@@ -82,11 +84,15 @@ function started({ setting, folder, data, port, server }: Running): StartedPostg
     remove()
   }
   process.once('exit', leave)
+  // One that has ended by itself has taken its lock away.
+  const end = async () => {
+    if (existsSync(join(data, lockFile))) await server.stop()
+  }
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     log: () => server.said.join(''),
     async restart() {
-      await server.stop()
+      await end()
       await server.start()
     },
     async crash() {
@@ -113,16 +119,18 @@ function started({ setting, folder, data, port, server }: Running): StartedPostg
       return started({ setting, folder: own, data: copy, port: at, server: follower })
     },
     async stop() {
-      await server.stop()
+      await end()
       process.off('exit', leave)
       remove()
     },
   }
 }
 
+const lockFile = 'postmaster.pid'
+
 /** Ends the server of a folder, if there is one, without a word to its clients and without a write. Returns its lock, which goes last. */
 function endAtOnce(data: string): string {
-  const lock = join(data, 'postmaster.pid')
+  const lock = join(data, lockFile)
   if (existsSync(lock)) process.kill(Number(readFileSync(lock, 'utf8').split('\n')[0]), 'SIGQUIT')
   return lock
 }
