@@ -2,7 +2,7 @@
 //
 //   node tools/prose.ts [PAGE...]
 //
-// Without pages, all of them, the comments and the titles. Fails if a sentence is too long, begins as a fragment, or has a phrase or a word that readers stumble over.
+// Without pages, all of them, the comments and the titles; pages that commands write are left out. Fails if a sentence is too long, begins as a fragment, or has a phrase or a word that readers stumble over.
 import { globSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { type Complaint, complaintsOf } from './prose/rules.ts'
@@ -64,9 +64,10 @@ const clean = [
 
 if (import.meta.main) {
   const pages = process.argv.slice(2).map((page) => relative(workspace, resolve(page)))
+  const written = new Set(matching(generated))
   const complaints =
     pages.length > 0
-      ? pages.flatMap((page) => checkPage(page))
+      ? pages.filter((page) => !written.has(page)).flatMap((page) => checkPage(page))
       : [...prosePages().flatMap((page) => checkPage(page)), ...commentComplaints(), ...titleComplaints()]
   for (const complaint of complaints) console.error(complaint)
   if (complaints.length > 0) {
