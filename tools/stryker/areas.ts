@@ -11,6 +11,8 @@ export interface Area {
   readonly others: readonly string[]
   /** Left out, since they wait for processes and disks: a change is met by many tests. */
   readonly slow: readonly string[]
+  /** Its tests leave nothing behind, so that one process runs them again and again. */
+  readonly isPure: boolean
   /** Whether so many of the changes have to be noticed. */
   readonly hasBar: boolean
 }
@@ -32,6 +34,7 @@ export const areas: Readonly<Record<AreaName, Area>> = {
     direct: ['packages/agent-runtime-core/test/**/*.test.ts'],
     others: [`${persistence}/test/conformance/*.test.ts`],
     slow: ['**/fuzz/**'],
+    isPure: true,
     hasBar: true,
   },
   runtime: {
@@ -49,6 +52,7 @@ export const areas: Readonly<Record<AreaName, Area>> = {
       `${runtime}/test/durable/{asleep,crash,exec,listeners}.test.ts`,
       `${runtime}/test/execution/{blocked-loops,signals}.test.ts`,
     ],
+    isPure: false,
     hasBar: false,
   },
   persistence: {
@@ -63,6 +67,7 @@ export const areas: Readonly<Record<AreaName, Area>> = {
       `${persistence}/test/{care,crash}/**`,
       `${persistence}/test/open/{bad-databases,file-rights,no-rights,platform}.test.ts`,
     ],
+    isPure: false,
     hasBar: false,
   },
 }

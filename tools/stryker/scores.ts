@@ -21,7 +21,7 @@ export interface FileScore {
 }
 
 /** Of all changes so many percent have to be noticed. */
-const least = 85
+export const least = 96
 
 /**
  * Where a change that nobody notices is a rule that nobody holds: every one has to be. Of all other files every comparison has to be, except

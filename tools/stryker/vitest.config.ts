@@ -20,9 +20,16 @@ export default defineConfig({
   test: {
     include: [...area.direct, ...(process.env['DIRECT_TESTS'] === '1' ? [] : area.others)],
     exclude: ['**/node_modules/**', '**/*.proof.test.ts', ...area.slow],
-    testTimeout: 30_000,
+    // Changed sources count whenever they are come to, so that a test of a million turns takes long. Stryker ends a change whose tests do not end.
+    testTimeout: area.isPure ? 600_000 : 30_000,
     sequence: { sequencer: DirectTestsFirst },
     // Modules that are loaded anew for each file cost more than most of the files.
     isolate: false,
+    ...(area.isPure
+      ? {
+          runner: path.join(import.meta.dirname, 'holding-runner.ts'),
+          experimental: { viteModuleRunner: false, nodeLoader: false },
+        }
+      : {}),
   },
 })

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type DrawLine, drawnOf, drawOf, placeOf } from '../stryker/draw.ts'
+import { type Changed, type HeldTest, judge, runAll } from '../stryker/judge.ts'
 import { problemOfKept, readOptions } from '../stryker/options.ts'
 import { intervalOf, type Sample, sampleOf, samplePageOf } from '../stryker/sample.ts'
 import {
@@ -75,20 +76,20 @@ test('a noticed change counts, an undecidable one does not, and an unnoticed one
 })
 
 test('too few changes that are noticed are said, and each that nobody notices where all have to be', () => {
-  const killed = Array.from({ length: 20 }, () => 'Killed')
+  const killed = Array.from({ length: 30 }, () => 'Killed')
   const scores = (...files: readonly ReturnType<typeof reported>[]) =>
     scoresOf({ files: Object.assign({}, ...files) }, folder)
   expect(shortfalls(scores(reported('lane.ts', ...killed, 'Survived')))).toEqual([])
   expect(shortfalls(scores(reported('lane.ts', 'Killed', 'Survived')))).toEqual([
-    '50.0 % of the changes are noticed, 85 % have to be',
+    '50.0 % of the changes are noticed, 96 % have to be',
   ])
   expect(shortfalls(scores(reported('task/states.ts', ...killed, 'Survived')))).toEqual([
-    'nobody notices task/states.ts:21: BooleanLiteral, `a \\| b`',
+    'nobody notices task/states.ts:31: BooleanLiteral, `a \\| b`',
   ])
 })
 
 test('a change to a comparison that nobody notices is said, unless it is known to be the same; one that is not there is not known', () => {
-  const killed = Array.from({ length: 20 }, () => mutant('Killed'))
+  const killed = Array.from({ length: 30 }, () => mutant('Killed'))
   const scores = scoresOf(
     { files: { [`${folder}/lane.ts`]: { mutants: [...killed, mutant('Survived', 7, 'EqualityOperator')] } } },
     folder,
@@ -250,5 +251,100 @@ describe('changes that are drawn', () => {
     expect(page).toContain('from 88.8 % to 97.8 %: around the bar')
     expect(page).toContain('| a.ts:1: X | the same |\n| a.ts:4: Y | not looked into yet |')
     expect(intervalOf(1_000, 1_000).map((it) => it.toFixed(1))).toEqual(['99.6', '100.0'])
+  })
+})
+
+describe('tests that one process holds', () => {
+  /** Sources with the change x, which turn whenever they are run. */
+  const setting = () => {
+    const changed: Changed = {}
+    const ran: string[] = []
+    const source = () => {
+      const isChanged = changed.activeMutant === 'x'
+      if (isChanged) changed.hitCount = (changed.hitCount ?? 0) + 1
+      return isChanged
+    }
+    const held = (id: string, isDirect: boolean, body: () => void): [string, HeldTest] => [
+      id,
+      {
+        id,
+        name: `the test ${id}`,
+        isDirect,
+        run: () => {
+          ran.push(id)
+          return Promise.resolve().then(body)
+        },
+      },
+    ]
+    const failing = () => {
+      if (source()) throw new Error('it is changed')
+    }
+    return { changed, ran, source, held, failing }
+  }
+
+  test("the area's own tests come first, quick ones before slow ones, and the first that fails ends it: it passes without the change", async () => {
+    const { changed, ran, source, held, failing } = setting()
+    const tests = new Map([
+      held('other', false, failing),
+      held('blind', true, source),
+      held('own', true, failing),
+      held('far', true, failing),
+    ])
+    for (const it of tests.values()) it.ms = it.id === 'own' ? 2 : 1
+    const change = { id: 'x', tests: ['other', 'own', 'blind'], hitLimit: 9 }
+    expect(await judge(change, tests, changed)).toEqual({
+      status: 'killed',
+      killedBy: ['own'],
+      failureMessage: 'it is changed',
+      nrOfTests: 2,
+    })
+    expect(ran).toEqual(['blind', 'own', 'own'])
+    expect(await judge({ ...change, tests: ['blind'] }, tests, changed)).toEqual({
+      status: 'survived',
+      nrOfTests: 1,
+    })
+    expect(source()).toBe(false)
+  })
+
+  test('a change that is come to too often turns for ever, whatever its test says', async () => {
+    const { changed, source, held } = setting()
+    const turning = () => {
+      while (source()) if ((changed.hitCount ?? 0) > (changed.hitLimit ?? 0)) throw new Error('too often')
+    }
+    const tests = new Map([held('turning', true, turning)])
+    const change = { id: 'x', tests: ['turning'] }
+    expect(await judge({ ...change, hitLimit: 5 }, tests, changed)).toEqual({ status: 'timeout' })
+  })
+
+  test('a test that fails without the change, too, has noticed nothing', async () => {
+    const { changed, source, held } = setting()
+    let isSpoilt = false
+    const spoiling = () => {
+      isSpoilt ||= source()
+      if (isSpoilt) throw new Error('something was left behind')
+    }
+    const tests = new Map([held('spoiling', true, spoiling)])
+    const change = { id: 'x', tests: ['spoiling'] }
+    expect(await judge(change, tests, changed)).toEqual({ status: 'spoilt', test: 'the test spoiling' })
+  })
+
+  test('all of them run under their names, one after the other, and each says how long it took', async () => {
+    const { changed, held } = setting()
+    const seen: unknown[] = []
+    const seeing = () => void seen.push(changed.currentTestId)
+    const [[, one], [, two]] = [
+      held('one', true, seeing),
+      held('two', true, () => {
+        seeing()
+        throw new Error('it fails')
+      }),
+    ]
+    let time = 0
+    const results = await runAll([one, two], changed, () => (time += 5))
+    expect(results).toEqual([
+      { id: 'one', name: 'the test one', ms: 5 },
+      { id: 'two', name: 'the test two', ms: 5, why: 'it fails' },
+    ])
+    expect([...seen, changed.currentTestId]).toEqual(['one', 'two', undefined])
   })
 })
