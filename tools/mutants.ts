@@ -194,6 +194,8 @@ async function seedbed() {
       process.env['TESTS'] = length
       delete process.env['PLANTED']
       if (mutant !== undefined) process.env['PLANTED'] = JSON.stringify(mutant)
+      // A fault may make a test wait for ever. Without one a busy machine takes its time.
+      for (const { config } of vitest.projects) config.testTimeout = mutant === undefined ? 300_000 : 30_000
       const rule = new RegExp(name)
       vitest.setGlobalTestNamePattern(rule)
       const specifications = await vitest.globTestSpecifications([file])
