@@ -1,5 +1,7 @@
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
+import { takeSnapshot, violationsIn } from '@ku0/agent-runtime-conformance'
 import type { Claim } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { Client } from 'pg'
 import { expect, onTestFailed, onTestFinished, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
@@ -9,6 +11,7 @@ import { systemEnvironment } from '../../src/system.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { CuttingProxy } from '../helpers/cutting-proxy.ts'
 import { insisted } from '../helpers/insisted.ts'
+import { nodeDigest } from '../helpers/scratch-folder.ts'
 
 const config = {
   leaseTtlMs: 4_000,
@@ -155,6 +158,11 @@ test.each(storms)(
     const told = all.flatMap(({ lines }) => lines.flatMap(({ failed, refused }) => failed ?? refused ?? []))
     // Who is closed may still have been asking, for a lease that others took over.
     expect(told.filter((code) => code !== 'store_closed')).toEqual([])
+    // The rules that the simulation checks, over all tasks.
+    const left = await insisted(() => takeSnapshot(store))
+    const rules = { config: parseExecutionConfig(config).config, digest: nodeDigest }
+    expect(violationsIn(left, rules)).toEqual([])
+    expect(left.tasks).toHaveLength(total)
     await store.close()
 
     const tokens = all.flatMap(({ claims }): readonly Claim[] => claims)
