@@ -1289,6 +1289,26 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/options.test.ts', 'one runtime’s at a time'],
   },
   {
+    name: '14.3 a task that was handed over forgets it when its process dies',
+    file: `${core}recovery/past-failure.ts`,
+    edits: [
+      ["else if (reason === 'retry' && handedOver !== undefined)", 'else if (handedOver !== undefined)'],
+    ],
+    killedBy: coreTest('recovery/recovery', 'say who has it: handed over, and its process died'),
+  },
+  {
+    name: '14.3 a task is handed over in a circle',
+    file: `${core}recovery/hand-over.ts`,
+    edits: [['chain.includes(to) ||', '']],
+    killedBy: coreTest('recovery/recovery', 'has no circle and an end'),
+  },
+  {
+    name: '14.3 a task that was handed over runs its own handler',
+    file: `${runtime}execution/worker.ts`,
+    edits: [['handedOver === undefined || handedOver.isOver === true', 'handedOver?.isOver !== false']],
+    killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'calls the other task'],
+  },
+  {
     name: '14.3 a composite failure gets what its weakest part asks for',
     file: `${core}recovery/recovery.ts`,
     edits: [['strengthOf(choice) > strengthOf(strongest)', 'strengthOf(choice) >= 0']],

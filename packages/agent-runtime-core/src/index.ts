@@ -344,8 +344,15 @@ export { agedRank, shareIncrement, tierWeights } from './share/fairness.ts'
 export { type Admission, type AdmissionCase, decideAdmission, wantsRoom } from './submit/admission.ts'
 export { categoriesOf, categoryOfKind } from './recovery/categories.ts'
 export { type Recovered } from './recovery/decide.ts'
+export {
+  decideChain,
+  HANDED_OVER_LABEL,
+  handOverKey,
+  isHandOver,
+  MAX_HAND_OVERS,
+} from './recovery/hand-over.ts'
 export { type Escalation, escalationKey, isEscalation } from './recovery/escalation.ts'
-export { type PastFailure, pastFailure, type PastFailures } from './recovery/past-failure.ts'
+export { type HandedOver, type PastFailure, pastFailure, type PastFailures } from './recovery/past-failure.ts'
 export { decidePassStart, type PassStart, type PassStartCase } from './recovery/pass-start.ts'
 export {
   defaultRecoveryTable,

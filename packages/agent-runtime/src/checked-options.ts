@@ -129,6 +129,7 @@ async function readRunningOptions<Options extends WorkerProcessOptions>(
   const defined = (task: unknown) => (isDefinition(task) ? task : undefined)
   const types = readTypes(tasks, 'what defineTask returns', defined, problems)
   problems.push(...[...types.values()].flatMap(moduleProblems))
+  if (problems.length === 0) problems.push(...handOverProblems(types))
   const areAll = !problems.some(({ path }) => path.startsWith('tasks'))
   problems.push(...workerProblems(workers, leastWorkers, areAll ? [...types.keys()] : undefined))
   const parsed = await readConfig(withRoom(options.config, capacityIn(workers)), problems)
@@ -380,6 +381,32 @@ function moduleProblems({ type, isolation, module }: TaskDefinition): ConfigProb
   if (isolation === 'inline' || module !== undefined) return []
   const allowed = `import.meta.url of the module that exports the task, because its isolation is '${isolation}'`
   return [{ path: `task '${type}': module`, allowed, given: undefined }]
+}
+
+/** A task is handed over to one that the program has, and never in a circle. Source: `docs/semantics.md 14.3`. */
+function handOverProblems(types: ReadonlyMap<string, TaskDefinition>): ConfigProblem[] {
+  const next = (type: string) => types.get(type)?.recovery?.fallback?.task
+  return [...types.keys()].flatMap((type) => {
+    const chain = [type]
+    for (let to = next(type); to !== undefined; to = next(to)) {
+      const path = `task '${type}': recovery.fallback.task`
+      if (!types.has(to))
+        return chain.length > 1
+          ? []
+          : [{ path, allowed: 'one of the tasks of this program, or add it to them', given: to }]
+      if (to === type)
+        return [
+          {
+            path,
+            allowed: `a task that does not hand over to '${type}' again`,
+            given: [...chain, to].join(' > '),
+          },
+        ]
+      if (chain.includes(to)) return []
+      chain.push(to)
+    }
+    return []
+  })
 }
 
 /** The schemas look at settings that are not plainly right, and are loaded only then. */

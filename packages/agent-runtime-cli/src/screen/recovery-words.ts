@@ -3,7 +3,7 @@ import type { Explanation } from '@ku0/agent-runtime'
 type Recovered = NonNullable<NonNullable<Explanation['requeued']>['last']['recovery']>
 
 /** The recovery from a failure, in words. */
-export function recoveryWords({ strategy, model }: Recovered): string {
+export function recoveryWords({ strategy, model, task }: Recovered): string {
   switch (strategy) {
     case 'restart':
       return 'restarted'
@@ -12,7 +12,7 @@ export function recoveryWords({ strategy, model }: Recovered): string {
     case 'retry_with_feedback':
       return 'tried again with feedback'
     case 'fallback_agent':
-      return `fell back to model ${String(model)}`
+      return task === undefined ? `fell back to model ${String(model)}` : `handed over to ${task}`
     case 'human_escalation':
       return 'a person is asked'
   }

@@ -163,6 +163,30 @@ export function endings({ rule, timed, expect }: Suite): void {
     },
   )
 
+  rule(
+    '14.3 a task that is handed over keeps its place and its memos, and the end of a process changes nothing',
+    async (scene) => {
+      const claim = await scene.running()
+      await scene.step(claim, 'first', '1')
+      const recovery = {
+        category: 'crash',
+        kind: 'error',
+        strategy: 'fallback_agent',
+        task: 'other',
+      } as const
+      await scene.settle(claim, { as: 'retry', error: '{"message":"no"}', delayMs: 0, recovery })
+      const event = (await scene.history(claim.taskId)).at(-1)
+      const handedOver = { task: 'other', seq: event?.seq }
+      const memos = () => scene.read({ kind: 'memos', taskId: claim.taskId })
+      expect(await memos()).toMatchObject({ steps: [{ key: 'first' }], failure: { recovery }, handedOver })
+      scene.free(claim.workerId)
+      const second = await scene.claim()
+      expect(second).toMatchObject({ taskId: claim.taskId, attempt: 2 })
+      await scene.settle(second, { as: 'retry', error: '{"message":"no"}', delayMs: 0 })
+      expect(await memos()).toMatchObject({ handedOver: { ...handedOver, isOver: true } })
+    },
+  )
+
   for (const reason of ['yielded', 'drained'] as const)
     rule(
       `1.1 a task that is ${reason} goes back with the same attempt; its lease is canceled`,

@@ -7,6 +7,7 @@ import { stageWaitText } from '../pipeline/words.ts'
 import { afterIn, supervisorTerms } from '../supervision/supervision.ts'
 import { isDoubt } from '../step/doubt.ts'
 import { isEscalation } from '../recovery/escalation.ts'
+import { isHandOver } from '../recovery/hand-over.ts'
 import { childKeyOf, isPatience } from '../child/child.ts'
 import type { BudgetRecord } from '../budget/schema.ts'
 import { describeDivergence } from '../history/divergence.ts'
@@ -27,13 +28,15 @@ export function sinceText(last: Requeues['last'] | undefined): string {
 }
 
 /** The words for the decision of a table of recovery about a failure. */
-function recoveryText({ category, strategy, model }: Recovered): string {
+function recoveryText({ category, strategy, model, task }: Recovered): string {
   const after = `after a failure of category ${category}`
   switch (strategy) {
     case 'human_escalation':
       return `to ask a person whether it goes on ${after}`
     case 'fallback_agent':
-      return `to be tried with model ${model ?? 'of another agent'} ${after}`
+      return task === undefined
+        ? `to be tried with model ${String(model)} ${after}`
+        : `to be handed over to '${task}' ${after}`
     case 'restart':
       return `to be started anew ${after}`
     case 'retry_with_feedback':
@@ -104,7 +107,7 @@ function childrenText(keys: readonly string[], known: OpenChildren['first']): st
   const [key = ''] = keys
   const only = known.find((child) => child.key === key)
   if (keys.length === 1)
-    return `${childName(key)}${only === undefined ? '' : ` (task ${only.taskId}, ${childText(only)})`}`
+    return `${childName(key, only?.type)}${only === undefined ? '' : ` (task ${only.taskId}, ${childText(only)})`}`
   const named = keys.slice(0, MAX_NAMED).map((name) => {
     const child = known.find((it) => it.key === name)
     return `${shortName(name)}${child === undefined ? '' : ` (${childText(child)})`}`
@@ -113,13 +116,14 @@ function childrenText(keys: readonly string[], known: OpenChildren['first']): st
   return `${keys.length} children: ${named.join(', ')}${more}`
 }
 
-/** A stage has its own name. */
-function childName(key: string): string {
+/** A stage has its own name, and a task that this one was handed over to its type. */
+function childName(key: string, type: string | undefined): string {
+  if (isHandOver(key)) return type === undefined ? keyText(key) : `'${type}', which it was handed over to`
   return isStage(key) ? keyText(key) : `the child '${key}'`
 }
 
 function shortName(key: string): string {
-  return isStage(key) ? keyText(key) : `'${key}'`
+  return isStage(key) || isHandOver(key) ? keyText(key) : `'${key}'`
 }
 
 function isStage(key: string): boolean {

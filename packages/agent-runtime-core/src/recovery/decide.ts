@@ -2,7 +2,7 @@ import type { FailureKind } from '../task/failure-kind.ts'
 import { type Backoff, decideBackoff } from '../task/backoff.ts'
 import {
   type FailureCategory,
-  nextModel,
+  nextAgent,
   type RecoveryChoice,
   type RecoveryPolicy,
   type RecoveryStrategy,
@@ -16,6 +16,8 @@ export interface Recovered {
   readonly strategy: RecoveryStrategy
   /** The model that the task has from now on. */
   readonly model?: string
+  /** The task type that it is handed over to. */
+  readonly task?: string
 }
 
 /** The facts that decide what is done about a failure. */
@@ -31,6 +33,8 @@ export interface RecoveryCase {
   readonly policy: RecoveryPolicy
   /** The model that the task has now. */
   readonly model: string | undefined
+  /** It was handed over to another task before. */
+  readonly hasHandedOver: boolean
   /** A number in [0, 1), for the jitter of the back-off. */
   readonly random: number
 }
@@ -48,11 +52,11 @@ export interface FurtherTry {
  */
 export function decideRecovery(it: RecoveryCase): FurtherTry | undefined {
   const { kind, categories, policy, retry, tries } = it
-  const model = nextModel(policy.fallbackModels, it.model)
-  // Where there is no other model, what another part of the failure asks for is still done.
+  const other = nextAgent(policy, it)
+  // Where there is no other agent, what another part of the failure asks for is still done.
   const choiceOf = (part: FailureCategory): RecoveryChoice => {
     const choice = policy.table[part]
-    return choice === 'fallback_agent' && model === undefined ? 'fail' : choice
+    return choice === 'fallback_agent' && other === undefined ? 'fail' : choice
   }
   const strategy = strongestRecovery(categories.map(choiceOf))
   const category = categories.find((part) => choiceOf(part) === strategy)
@@ -64,9 +68,9 @@ export function decideRecovery(it: RecoveryCase): FurtherTry | undefined {
     case 'human_escalation':
       return { recovery, delayMs: 0 }
     case 'fallback_agent':
-      return model === undefined || tries >= retry.attempts
+      return other === undefined || tries >= retry.attempts
         ? undefined
-        : { recovery: { ...recovery, model }, delayMs: 0 }
+        : { recovery: { ...recovery, ...other }, delayMs: 0 }
     case 'restart':
     case 'retry_with_feedback':
       return again(0)

@@ -1,10 +1,10 @@
 import type { WaitOutcome } from '../wait/wait.ts'
 import type { Recovered } from './decide.ts'
 import type { PastFailure, PastFailures } from './past-failure.ts'
-import { nextModel, type RecoveryPolicy } from './recovery.ts'
+import { nextAgent, type RecoveryPolicy } from './recovery.ts'
 
 /** The facts that decide how a pass begins. */
-export interface PassStartCase extends Pick<PastFailures, 'failure' | 'crash'> {
+export interface PassStartCase extends Pick<PastFailures, 'failure' | 'crash' | 'handedOver'> {
   /** How a person answered the question about the failure with this seq; undefined before that. */
   readonly verdictOn: (seq: number) => WaitOutcome | undefined
   /** Undefined: without a table each task goes on after a crash. */
@@ -18,7 +18,7 @@ export type PassStart =
   | { readonly as: 'run' }
   /** A person is asked first, and the task waits. */
   | { readonly as: 'ask'; readonly failure: PastFailure }
-  /** It goes on with another model. */
+  /** It goes on with another model, or another task. */
   | { readonly as: 'fall_back'; readonly failure: PastFailure; readonly recovery: Recovered }
   /** The table wants no other try, or a person does not. */
   | { readonly as: 'fail'; readonly failure: PastFailure }
@@ -30,6 +30,7 @@ export type PassStart =
 export function decidePassStart({
   failure,
   crash,
+  handedOver,
   verdictOn,
   policy,
   currentModel,
@@ -44,13 +45,14 @@ export function decidePassStart({
     case 'fail':
       return crash === undefined ? run : { as: 'fail', failure: crash }
     case 'fallback_agent': {
-      const next = nextModel(policy?.fallbackModels ?? [], currentModel())
+      const agent = { model: currentModel(), hasHandedOver: handedOver !== undefined }
+      const next = policy === undefined ? undefined : nextAgent(policy, agent)
       if (crash === undefined || next === undefined) return run
       const recovery = {
         category: 'crash',
         kind: 'crashed',
         strategy: 'fallback_agent',
-        model: next,
+        ...next,
       } as const
       return { as: 'fall_back', failure: crash, recovery }
     }

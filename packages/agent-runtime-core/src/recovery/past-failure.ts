@@ -25,6 +25,18 @@ export interface PastFailures {
   readonly crash?: PastFailure
   /** The model that it has fallen back to. */
   readonly model?: string
+  /** The task that it was handed over to. */
+  readonly handedOver?: HandedOver
+}
+
+/** A task that another one was handed over to. */
+export interface HandedOver {
+  /** Its type. */
+  readonly task: string
+  /** The seq of the event that handed over. */
+  readonly seq: number
+  /** It failed, or the try did in which it was called: what follows runs the task's own handler. */
+  readonly isOver?: true
 }
 
 /** Reads `task.requeued` and `task.resumed`, in order, with their blobs put back; events of other types are passed over. */
@@ -39,6 +51,7 @@ export function pastFailure(
   let failure: PastFailure | undefined
   let crash: PastFailure | undefined
   let model: string | undefined
+  let handedOver: HandedOver | undefined
   let now = 1
   for (const { seq, at, type, data } of events) {
     if (type === 'task.resumed') {
@@ -47,10 +60,14 @@ export function pastFailure(
       continue
     }
     if (type !== 'task.requeued') continue
-    const { reason, attempt, error, recovery } = JSON.parse(data) as EventData['task.requeued']
+    const { reason, attempt, error, recovery, restartedBy } = JSON.parse(data) as EventData['task.requeued']
     now = attempt
     if (reason !== 'retry' && reason !== 'expired' && reason !== 'owner_dead') continue
     model = recovery?.model ?? model
+    if (recovery?.task !== undefined) handedOver = { task: recovery.task, seq }
+    // A supervisor that starts it again gives it a new beginning.
+    else if (reason === 'retry' && restartedBy !== undefined) handedOver = undefined
+    else if (reason === 'retry' && handedOver !== undefined) handedOver = { ...handedOver, isOver: true }
     const found: PastFailure = {
       seq,
       at,
@@ -66,6 +83,7 @@ export function pastFailure(
     ...(failure === undefined ? {} : { failure }),
     ...(crash === undefined ? {} : { crash }),
     ...(model === undefined ? {} : { model }),
+    ...(handedOver === undefined ? {} : { handedOver }),
   }
 }
 

@@ -38,6 +38,8 @@ export interface RecoveryPolicy {
   readonly table: RecoveryTable
   /** The models that `fallback_agent` goes on with, in this order. */
   readonly fallbackModels: readonly string[]
+  /** The task type that it is handed over to after the last of them, and the model that the other task has. */
+  readonly fallback?: { readonly task: string; readonly model?: string }
 }
 
 /** The strongest of several choices; `fail` of none. Source: `docs/semantics.md 14.3`. */
@@ -55,4 +57,15 @@ export function strengthOf(choice: RecoveryChoice): number {
 /** The model after the one that a task has now; undefined when there is none. */
 export function nextModel(models: readonly string[], current: string | undefined): string | undefined {
   return models[current === undefined ? 0 : models.indexOf(current) + 1]
+}
+
+/** The agent that `fallback_agent` goes on with: the next model, or after the last one another task, once. Undefined when there is neither. */
+export function nextAgent(
+  { fallbackModels, fallback }: Pick<RecoveryPolicy, 'fallbackModels' | 'fallback'>,
+  { model: current, hasHandedOver }: { readonly model: string | undefined; readonly hasHandedOver: boolean },
+): { readonly model: string } | { readonly task: string } | undefined {
+  if (hasHandedOver) return undefined
+  const model = nextModel(fallbackModels, current)
+  if (model !== undefined) return { model }
+  return fallback === undefined ? undefined : { task: fallback.task }
 }

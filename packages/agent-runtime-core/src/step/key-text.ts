@@ -3,6 +3,7 @@ import { childKeyOf, isChildName, isPatience, patientFor } from '../child/child.
 import { isLimit, limitedBy, PATCH_KEY, RETRY_KEY } from '../history/replay.ts'
 import { marketKeyText } from '../market/market.ts'
 import { isEscalation } from '../recovery/escalation.ts'
+import { isHandOver } from '../recovery/hand-over.ts'
 import { pipelineKeyText } from '../pipeline/pipeline.ts'
 import { afterIn, afterText, READY_KEY, supervisedIn, supervisorTerms } from '../supervision/supervision.ts'
 import { doubted, isDoubt } from './doubt.ts'
@@ -13,6 +14,8 @@ import { doubted, isDoubt } from './doubt.ts'
 export function keyText(key: string): string {
   if (isDoubt(key)) return `the question whether step '${doubted(key)}' took effect`
   if (isEscalation(key)) return 'the question whether it is to go on after its failure'
+  if (isHandOver(key)) return 'the task that it was handed over to'
+  if (isChildName(key) && isHandOver(childKeyOf(key))) return keyText(childKeyOf(key))
   if (isChildName(key)) return `child '${childKeyOf(key)}'`
   if (isPatience(key)) return `the patience for child '${patientFor(key)}'`
   const staged = pipelineKeyText(key)

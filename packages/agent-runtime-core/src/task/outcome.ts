@@ -42,6 +42,8 @@ export interface OutcomeCase {
   readonly recovery?: RecoveryPolicy | undefined
   /** The model that the task has now. */
   readonly model?: string | undefined
+  /** It was handed over to another task before. */
+  readonly hasHandedOver?: boolean | undefined
   /** A number in [0, 1), for the jitter of the back-off. */
   readonly random: number
 }
@@ -96,7 +98,7 @@ export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
 function recovered(
   end: Exclude<HandlerEnd, { as: 'returned' }>,
   kind: FailureKind,
-  { attempt, crashes, retry = defaultRecoveryRetry, random, model }: OutcomeCase,
+  { attempt, crashes, retry = defaultRecoveryRetry, random, model, hasHandedOver = false }: OutcomeCase,
   policy: RecoveryPolicy,
 ): Outcome {
   const { error } = end
@@ -112,6 +114,7 @@ function recovered(
           retry,
           policy,
           model,
+          hasHandedOver,
           random,
         })
   if (further === undefined) return { as: 'failed', kind, error, ...(waits === undefined ? {} : { waits }) }

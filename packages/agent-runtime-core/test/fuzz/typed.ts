@@ -11,8 +11,8 @@ export const typed: readonly string[] = wordsOf(`
   ConfigError DuplicateStepKey InvalidTransition LeaseLost PayloadTooLarge StepNotSerializable StoreError TaskCanceled
   accountPromise addUsage addUse agedRank categoryOfKind aheadByLane aheadByShares approvalName assertFields branchLimitKey budgetAmount
   budgetAmounts callOf canAgentMove chainText childKeyOf childName createIdCodec
-  decideAdmission decideAtDecision decideBackoff decideCatchUp decideDivergence decideOutcome decidePassStart decideReplacement decideReplay decideScaling
-  describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey firstLines
+  decideAdmission decideAtDecision decideBackoff decideCatchUp decideChain decideDivergence decideOutcome decidePassStart decideReplacement decideReplay decideScaling
+  describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey firstLines handOverKey
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isFinal parseJson
   isFinalError isInternal isOneOf isQuickDeath isRetryWait isVoid keyText laneFor countedGroups dueGroups newestOf
   listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection

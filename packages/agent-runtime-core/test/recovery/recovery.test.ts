@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { failureKinds } from '../../src/task/failure-kind.ts'
 import { categoriesOf, categoryOfKind } from '../../src/recovery/categories.ts'
+import { decideChain, MAX_HAND_OVERS } from '../../src/recovery/hand-over.ts'
+import { pastFailure } from '../../src/recovery/past-failure.ts'
 import { decideRecovery, type RecoveryCase } from '../../src/recovery/decide.ts'
 import {
   defaultRecoveryTable,
@@ -33,6 +35,7 @@ const first: RecoveryCase = {
   retry: { attempts: 3, backoff: defaultBackoff },
   policy: { table: defaultRecoveryTable, fallbackModels: ['small'] },
   model: 'big',
+  hasHandedOver: false,
   random: 0,
 }
 
@@ -179,4 +182,98 @@ describe('recovery by category', () => {
     })
     expect(categoriesOf(hostile)).toEqual(['crash'])
   })
+
+  test('14.3 after the last model the task is handed over, once, and within the number of tries', () => {
+    const other = { task: 'careful' }
+    const it = { ...first, policy: { ...first.policy, table: all('fallback_agent'), fallback: other } }
+    const decided = (more: Partial<RecoveryCase>) => decideRecovery({ ...it, ...more })?.recovery
+    expect(decided({})).toMatchObject({ strategy: 'fallback_agent', model: 'small' })
+    expect(decided({ model: 'small' })).toEqual({
+      category: 'crash',
+      kind: 'error',
+      strategy: 'fallback_agent',
+      task: 'careful',
+    })
+    expect(decided({ model: 'small', isFinal: true })).toMatchObject(other)
+    expect(decided({ model: 'small', hasHandedOver: true })).toBeUndefined()
+    expect(decided({ model: 'big', hasHandedOver: true })).toBeUndefined()
+    expect(decided({ model: 'small', tries: 3 })).toBeUndefined()
+  })
+
+  test('14.3 a chain of tasks that hand over has no circle and an end', () => {
+    expect(decideChain(undefined, 'a', 'b')).toBe('a')
+    expect(decideChain('a', 'b', 'c')).toBe('a > b')
+    expect(decideChain('a', 'b', 'a')).toBeUndefined()
+    expect(decideChain(undefined, 'a', 'a')).toBeUndefined()
+    let chain: string | undefined
+    for (let n = 0; n < MAX_HAND_OVERS; n++) {
+      chain = decideChain(chain, `t${n}`, `t${n + 1}`)
+      expect(chain).toBeDefined()
+    }
+    expect(decideChain(chain, `t${MAX_HAND_OVERS}`, 'more')).toBeUndefined()
+  })
+
+  test.each([
+    ['handed over', [[2, 'retry', { task: 'b' }]], { task: 'b', seq: 2 }],
+    [
+      'handed over, and its process died',
+      [
+        [2, 'retry', { task: 'b' }],
+        [4, 'expired', {}],
+      ],
+      { task: 'b', seq: 2 },
+    ],
+    [
+      'handed over, and tried again',
+      [
+        [2, 'retry', { task: 'b' }],
+        [4, 'retry', {}],
+      ],
+      { task: 'b', seq: 2, isOver: true },
+    ],
+    [
+      'handed over, and begun anew',
+      [
+        [2, 'retry', { task: 'b' }],
+        [4, 'retry', { by: 's' }],
+      ],
+      undefined,
+    ],
+    [
+      'its process died twice under a supervisor',
+      [
+        [2, 'retry', { task: 'b' }],
+        [4, 'expired', { by: 's' }],
+      ],
+      { task: 'b', seq: 2 },
+    ],
+  ] as const)('14.3 the events of a task say who has it: %s', (_, returns, expected) => {
+    const events = returns.map(
+      ([seq, reason, { task, by }]: readonly [number, string, { task?: string; by?: string }]) => ({
+        seq,
+        at: 0,
+        type: 'task.requeued',
+        data: JSON.stringify({
+          attempt: seq,
+          reason,
+          leaseId: 'l',
+          ...(task === undefined
+            ? {}
+            : { recovery: { category: 'crash', kind: 'error', strategy: 'fallback_agent', task } }),
+          ...(by === undefined ? {} : { restartedBy: by }),
+        }),
+      }),
+    )
+    expect(pastFailure(events).handedOver).toEqual(expected)
+  })
 })
+
+function all(answer: RecoveryChoice) {
+  return {
+    crash: answer,
+    timeout: answer,
+    resource_exhaustion: answer,
+    invalid_output: answer,
+    human_rejection: answer,
+  }
+}

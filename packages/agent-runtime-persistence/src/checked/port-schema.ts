@@ -223,6 +223,7 @@ const retry = {
       kind: z.enum(failureKinds),
       strategy: z.enum(recoveryStrategies),
       model: name.optional(),
+      task: name.optional(),
     } satisfies Shape<Recovered>)
     .optional(),
 } satisfies Shape<Ended<'retry'>>

@@ -12,7 +12,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Declarations, Exchange, ExchangeOf, Schemas } from '../api/exchange.ts'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
-import type { Domain } from '../api/recovery.ts'
+import type { Domain, NamedTask } from '../api/recovery.ts'
 import type { Storable } from '../api/storable.ts'
 import type { TaskContext } from '../api/task-context.ts'
 import { isDomain } from '../terms/recovery-policy.ts'
@@ -26,8 +26,9 @@ export interface AgentOptions<
   Input extends Schema,
   Output extends Schema,
   X extends Exchange = Exchange,
+  To = NamedTask,
 > extends Omit<
-  TaskDefinitionOptions<Name, Input, Output, X>,
+  TaskDefinitionOptions<Name, Input, Output, X, To>,
   'type' | 'input' | 'output' | 'oversight' | 'domain'
 > {
   /** Its name, and the type of its task: 1 to 255 characters. */
@@ -88,8 +89,9 @@ export function defineAgent<
   const Signals extends Schemas | undefined = undefined,
   const Approvals extends Schemas | undefined = undefined,
   Emits extends Schema | undefined = undefined,
+  To extends NamedTask = NamedTask,
 >(
-  options: AgentOptions<Name, Input, Output, Declarations<Signals, Approvals, Emits>>,
+  options: AgentOptions<Name, Input, Output, Declarations<Signals, Approvals, Emits>, To>,
   handler: ((
     ctx: TaskContext<Declarations<Signals, Approvals, Emits>>,
     input: OutputOf<Input>,

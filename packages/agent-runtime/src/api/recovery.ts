@@ -5,7 +5,7 @@ import type { FailureCategory, FailureKind, RecoveryChoice, RecoveryStrategy } f
  * `resource_exhaustion` fallback_agent (fail without `fallbackModels`), `invalid_output` retry_with_backoff, `human_rejection`
  * retry_with_feedback. Source: `docs/semantics.md 14.3`.
  */
-export interface RecoverySetting extends Partial<
+export interface RecoverySetting<To = NamedTask> extends Partial<
   Readonly<Record<Exclude<FailureCategory, 'human_rejection'>, RecoveryChoice | undefined>>
 > {
   /**
@@ -15,6 +15,21 @@ export interface RecoverySetting extends Partial<
   readonly human_rejection?: 'retry_with_feedback' | 'human_escalation' | 'fail' | undefined
   /** The models that `fallback_agent` goes on with, in this order, each once. */
   readonly fallbackModels?: readonly string[] | undefined
+  /** Another agent that `fallback_agent` hands over to, after the last of the models. */
+  readonly fallback?: Fallback<To> | undefined
+}
+
+/** A task type, as far as its name is needed. */
+export interface NamedTask {
+  readonly type: string
+}
+
+/** Another agent: a task that takes the same input and gives the same output. Source: `docs/semantics.md 14.3`. */
+export interface Fallback<To = NamedTask> {
+  /** What `defineTask` or `defineContract` returns, or the name of a task type. */
+  readonly task: string | To
+  /** The model that the other task has, in place of its own. */
+  readonly model?: string | undefined
 }
 
 /** How the try before this one failed. Source: `docs/semantics.md 14.3`. */

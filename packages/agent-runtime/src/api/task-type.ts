@@ -2,7 +2,7 @@ import type { BudgetOptions, Lane, OversightMode, ResourceLimits } from '@ku0/ag
 import type { Exchange } from './exchange.ts'
 import type { ProfileSetting } from './profiles.ts'
 import type { RateLimitRule } from './rate-limit-rule.ts'
-import type { Domain, RecoverySetting } from './recovery.ts'
+import type { Domain, NamedTask, RecoverySetting } from './recovery.ts'
 import type { RetrySetting } from './retry-setting.ts'
 import type { InputOf, OutputOf, Schema } from './schema.ts'
 
@@ -40,12 +40,36 @@ export interface TaskContract<
   readonly input: Input
 }
 
+/**
+ * A task type that another one, with these schemas, can be handed over to: it takes the same input, and what it gives fits the output schema. Of one
+ * that does not fit, a type that says in words why.
+ */
+type Fits<To, Input extends Schema, Output extends Schema | undefined> =
+  To extends TaskType<string, infer Takes, infer Gives>
+    ? To &
+        ([unknown, unknown] extends [Takes, Gives]
+          ? unknown
+          : Output extends Schema
+            ? [InputOf<Input>] extends [Takes]
+              ? [Gives] extends [InputOf<Output>]
+                ? unknown
+                : DoesNotFit<'what it gives does not fit the output schema of this task'>
+              : DoesNotFit<'it does not take the input of this task'>
+            : DoesNotFit<'this task needs an output schema, which checks what the other gives'>)
+    : To
+
+/** A task type that another one cannot be handed over to. `Because` says why. */
+interface DoesNotFit<Because extends string> {
+  readonly 'this task type is no fallback': Because
+}
+
 /** Options of a task type, besides its handler. */
 export interface TaskDefinitionOptions<
   Type extends string,
   Input extends Schema,
   Output extends Schema | undefined,
   X extends Exchange = Exchange,
+  To = NamedTask,
 > {
   /** Its name in the store, 1 to 255 characters, no lone surrogates. Renaming it strands the tasks that were submitted under the old name. */
   readonly type: Type
@@ -130,7 +154,7 @@ export interface TaskDefinitionOptions<
    * without it), and `ctx.failure` tells the next try what happened. Without a table, `retry` alone decides. Source:
    * `docs/recovery.md`.
    */
-  readonly recovery?: RecoverySetting | undefined
+  readonly recovery?: RecoverySetting<Fits<To, Input, Output>> | undefined
   /**
    * The kind of work, or several: what {@link defineDomain} returns. Its table counts for each category that `recovery` does not name; of several
    * domains the strongest answer counts. Source: `docs/recovery.md`.

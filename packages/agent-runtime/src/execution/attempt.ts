@@ -82,6 +82,8 @@ export class Attempt implements Host, Running {
 
   /** The model that its task has fallen back to; undefined while it has the one of its submission. */
   fallenBackTo: string | undefined
+  /** Its task was handed over to another one before. */
+  hasHandedOver = false
 
   /** Writes under its lease. */
   readonly lease: LeaseWriter

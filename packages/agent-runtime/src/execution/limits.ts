@@ -22,6 +22,8 @@ export interface Limited {
   watch: ProfileWatch | undefined
   /** The model that the task has now. */
   readonly model: string | undefined
+  /** It was handed over to another task before. */
+  readonly hasHandedOver: boolean
   settle(settlement: Settlement): void
   timeOut(timeoutMs: number): void
   exceed(message: string): void

@@ -58,6 +58,7 @@ interface Settling {
   readonly parts: Pick<Parts, 'environment'>
   /** The model that the task has now. */
   readonly model: string | undefined
+  readonly hasHandedOver: boolean
   settle(settlement: Settlement, rateLimit?: RateLimited): void
 }
 
@@ -73,7 +74,16 @@ export function settle(
   const draws = end.as !== 'returned' && (retry ?? recovery) !== undefined
   const random = draws ? attempt.parts.environment.random.next() : 0
   const model = recovery === undefined ? undefined : attempt.model
-  const outcome = decideOutcome(end, { attempt: tried, crashes, retry, recovery, model, random })
+  const { hasHandedOver } = attempt
+  const outcome = decideOutcome(end, {
+    attempt: tried,
+    crashes,
+    retry,
+    recovery,
+    model,
+    hasHandedOver,
+    random,
+  })
   const limit = end.as === 'threw' ? end.rateLimit : undefined
   attempt.settle(settlementOf(outcome, end, breach), limit)
 }

@@ -41,6 +41,7 @@ export function runClaim(attempt: Attempt, definition: TaskDefinition | undefine
 /** A task that failed before: what its table asks for comes before its handler. */
 function goOn(attempt: Attempt, definition: TaskDefinition, memos: Memos): void {
   attempt.fallenBackTo = memos.model
+  attempt.hasHandedOver = memos.handedOver !== undefined
   if (attempt.stopped !== undefined) return attempt.endHandler(true)
   const start = passStart(attempt, definition, memos)
   switch (start.as) {
@@ -152,7 +153,12 @@ function enter(
     end(attempt, definition, threw(attempt, definition, error), context)
   }
   try {
-    const result = insideHandler(attempt, () => definition.handler(context, checked.value as never))
+    const { handedOver } = memos
+    const handler = () =>
+      handedOver === undefined || handedOver.isOver === true
+        ? definition.handler(context, checked.value as never)
+        : context.handOver(handedOver, definition.recovery?.fallback?.model)
+    const result = insideHandler(attempt, handler)
     if (isThenable(result)) Promise.resolve(result).then(returned, failed)
     else returned(result)
   } catch (error) {

@@ -13,6 +13,8 @@ export class Answers {
   isSettled = false
   /** The model that the task has fallen back to, as far as the runner has asked. */
   model: string | undefined
+  /** It was handed over to another task before, as far as the runner has asked. */
+  hasHandedOver = false
   readonly #attempt: Asked
   readonly #dues: Dues
   readonly #onSettling: (settlement: Settlement) => void
@@ -56,7 +58,11 @@ export class Answers {
 
   async #read(query: Parameters<Parts['store']['read']>[0]): Promise<unknown> {
     const answer: unknown = await this.#attempt.parts.store.read(query)
-    if (query.kind === 'memos') this.model = (answer as Reads['memos']['answer']).model
+    if (query.kind === 'memos' && query.taskId === this.#attempt.claim.taskId) {
+      const memos = answer as Reads['memos']['answer']
+      this.model = memos.model
+      this.hasHandedOver = memos.handedOver !== undefined
+    }
     return answer
   }
 
@@ -78,7 +84,7 @@ export class Answers {
 }
 
 interface Asked {
-  readonly claim: { readonly leaseId: string }
+  readonly claim: { readonly leaseId: string; readonly taskId: string }
   readonly parts: Parts
   readonly lease: Pick<LeaseWriter, 'send'>
   readonly watch: ProfileWatch | undefined

@@ -101,6 +101,10 @@ export class IsolatedAttempt implements Running, Limited, LineEars {
     return this.#answers.model ?? readTerms(this.claim.submission).model
   }
 
+  get hasHandedOver(): boolean {
+    return this.#answers.hasHandedOver
+  }
+
   set yieldAsked(asked: boolean) {
     if (asked && !this.#yieldAsked) this.#runner?.say({ kind: 'yield' })
     this.#yieldAsked = asked

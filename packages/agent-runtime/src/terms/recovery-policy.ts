@@ -15,11 +15,11 @@ import {
   type Rules,
   strongestRecovery,
 } from '@ku0/agent-runtime-core'
-import type { Domain, RecoverySetting } from '../api/recovery.ts'
+import type { Domain, Fallback, RecoverySetting } from '../api/recovery.ts'
 
 /**
  * Several tables as one, such as those of the domains that an agent works in: for each category the strongest of what they have for it,
- * and the fallback models of all in the order given. Source: `docs/semantics.md 14.3`.
+ * the fallback models of all in the order given, and the first other agent. Source: `docs/semantics.md 14.3`.
  */
 export function combineRecovery(...settings: readonly RecoverySetting[]): RecoverySetting {
   const problems = settings.flatMap((setting) => [
@@ -35,7 +35,12 @@ export function combineRecovery(...settings: readonly RecoverySetting[]): Recove
     ]),
   ) as unknown as RecoveryTable
   const fallbackModels = [...new Set(policies.flatMap((it) => it.fallbackModels))]
-  return { ...(table as RecoverySetting), ...(fallbackModels.length === 0 ? {} : { fallbackModels }) }
+  const fallback = policies.find((it) => it.fallback !== undefined)?.fallback
+  return {
+    ...(table as RecoverySetting),
+    ...(fallbackModels.length === 0 ? {} : { fallbackModels }),
+    ...(fallback === undefined ? {} : { fallback }),
+  }
 }
 
 /**
@@ -79,39 +84,50 @@ export function tablesOf(given: {
   return [domain as Domain | readonly Domain[]].flat().map((it) => ({ ...it.recovery, ...own }))
 }
 
-/** The policy of a task type without problems; undefined without a table. Source: `docs/semantics.md 14.3`. */
+/**
+ * The policy of a task type without problems; undefined without a table. A task that its domain hands over to is handed over to nobody by it.
+ * Source: `docs/semantics.md 14.3`.
+ */
 export function policyFor(given: {
+  readonly type: string
   readonly recovery?: RecoverySetting | undefined
   readonly domain?: Domain | readonly Domain[] | undefined
 }): RecoveryPolicy | undefined {
   const tables = tablesOf(given) as readonly RecoverySetting[]
-  return tables.length === 0 ? undefined : recoveryOf(combineRecovery(...tables))
+  if (tables.length === 0) return undefined
+  const { fallback, ...policy } = recoveryOf(combineRecovery(...tables))
+  const goesOn = fallback !== undefined && fallback.task !== given.type
+  return Object.freeze(goesOn ? { ...policy, fallback } : policy)
 }
 
 /** The rule for `recovery`; {@link recoveryProblems} checks its fields. */
 export const recoveryRule: Rule = [
-  'an object with crash, timeout, resource_exhaustion, invalid_output, human_rejection, fallbackModels',
+  'an object with crash, timeout, resource_exhaustion, invalid_output, human_rejection, fallbackModels, fallback',
   isRecord,
 ]
 
 /** Every problem of the fields of a recovery. Their names in messages begin with `path`. */
 export function recoveryProblems(recovery: unknown, path: string): ConfigProblem[] {
   if (!isRecord(recovery)) return []
+  const { fallbackModels, fallback } = recovery
   const own = problemsIn(recovery, recoveryRules, { path })
-  if (own.length > 0 || recovery['fallbackModels'] !== undefined) return own
+  if (isRecord(fallback))
+    own.push(...problemsIn(fallback, fallbackRules, { path: `${path}fallback.`, required: ['task'] }))
+  if (own.length > 0 || fallbackModels !== undefined || fallback !== undefined) return own
   return failureCategories
     .filter((category) => recovery[category] === 'fallback_agent')
     .map((category) => ({
       path: `${path}${category}`,
-      allowed: 'fallback_agent only together with fallbackModels, which says what it falls back to',
+      allowed:
+        'fallback_agent only together with fallbackModels or fallback, which say what it falls back to',
       given: recovery[category],
     }))
 }
 
 /** A recovery without problems, with its defaults filled in. */
-function recoveryOf({ fallbackModels = [], ...given }: RecoverySetting): RecoveryPolicy {
+function recoveryOf({ fallbackModels = [], fallback, ...given }: RecoverySetting): RecoveryPolicy {
   const usual: RecoveryTable =
-    fallbackModels.length === 0
+    fallbackModels.length === 0 && fallback === undefined
       ? { ...defaultRecoveryTable, resource_exhaustion: 'fail' }
       : defaultRecoveryTable
   const table = Object.fromEntries(
@@ -120,17 +136,36 @@ function recoveryOf({ fallbackModels = [], ...given }: RecoverySetting): Recover
   return Object.freeze({
     table: Object.freeze(table) as RecoveryTable,
     fallbackModels: Object.freeze([...fallbackModels]),
+    ...(fallback === undefined ? {} : { fallback: fallbackOf(fallback) }),
   })
+}
+
+function fallbackOf({ task, model }: Fallback): NonNullable<RecoveryPolicy['fallback']> {
+  const name = typeof task === 'string' ? task : task.type
+  return Object.freeze(model === undefined ? { task: name } : { task: name, model })
+}
+
+/** The task type that a setting hands over to. */
+export function fallbackTaskIn(recovery: unknown): string | undefined {
+  const fallback = isRecord(recovery) ? recovery['fallback'] : undefined
+  return isRecord(fallback) && isFallbackTask(fallback['task'])
+    ? fallbackOf(fallback as unknown as Fallback).task
+    : undefined
+}
+
+function isFallbackTask(task: unknown): boolean {
+  return isName(task) || (isRecord(task) && isName(task['type']))
 }
 
 /** Whether {@link recoveryOf} returned a value. */
 export function isRecoveryPolicy(value: unknown): value is RecoveryPolicy {
   if (!isRecord(value)) return false
-  const { table, fallbackModels } = value
+  const { table, fallbackModels, fallback } = value
   return (
     isRecord(table) &&
     failureCategories.every((category) => anyChoice[1](table[category])) &&
-    models[1](fallbackModels ?? null)
+    models[1](fallbackModels ?? null) &&
+    (fallback === undefined || (isRecord(fallback) && isName(fallback['task'])))
   )
 }
 
@@ -152,4 +187,10 @@ const recoveryRules: Rules<RecoverySetting> = {
   invalid_output: anyChoice,
   human_rejection: isOneOf(['retry_with_feedback', 'human_escalation', 'fail']),
   fallbackModels: models,
+  fallback: ['{ task, model? }', isRecord],
+}
+
+const fallbackRules: Rules<Fallback> = {
+  task: ['what defineTask or defineContract returns, or the name of a task type', isFallbackTask],
+  model: [`a name of ${nameRule[0]}`, isName],
 }

@@ -20,10 +20,12 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Declarations, Exchange, ExchangeOf, Schemas } from '../api/exchange.ts'
 import type { ResultOf, TaskDefinition } from '../api/task-definition.ts'
+import type { NamedTask } from '../api/recovery.ts'
 import type { TaskContract, TaskDefinitionOptions } from '../api/task-type.ts'
 import { familiarToTask } from './familiar-names.ts'
 import {
   domainRule,
+  fallbackTaskIn,
   isRecoveryPolicy,
   policyFor,
   recoveryProblems,
@@ -52,8 +54,9 @@ export function defineTask<
   const Signals extends Schemas | undefined = undefined,
   const Approvals extends Schemas | undefined = undefined,
   Emits extends Schema | undefined = undefined,
+  To extends NamedTask = NamedTask,
 >(
-  definition: TaskDefinitionOptions<Type, Input, Output, Declarations<Signals, Approvals, Emits>>,
+  definition: TaskDefinitionOptions<Type, Input, Output, Declarations<Signals, Approvals, Emits>, To>,
   handler: ((ctx: TaskContext<Declarations<Signals, Approvals, Emits>>, input: OutputOf<Input>) => Returned) &
     Storable<ResultOf<Output, Returned>>,
 ): TaskDefinition<Type, InputOf<Input>, ResultOf<Output, Returned>, ExchangeOf<Signals, Approvals, Emits>> {
@@ -76,8 +79,9 @@ export function defineContract<
   const Signals extends Schemas | undefined = undefined,
   const Approvals extends Schemas | undefined = undefined,
   Emits extends Schema | undefined = undefined,
+  To extends NamedTask = NamedTask,
 >(
-  contract: TaskDefinitionOptions<Type, Input, Output, Declarations<Signals, Approvals, Emits>>,
+  contract: TaskDefinitionOptions<Type, Input, Output, Declarations<Signals, Approvals, Emits>, To>,
 ): TaskContract<Type, Input, Output, ExchangeOf<Signals, Approvals, Emits>> {
   const problems = [...optionProblems(contract), ...reservedProblems(contract)]
   if (problems.length > 0) throw new ConfigError(problems)
@@ -208,11 +212,18 @@ export function optionProblems(given: unknown): ConfigProblem[] {
     ...own,
     ...(budget === undefined ? [] : budgetProblems(`${path}budget`, budget)),
     ...retryProblems(retry, `${path}retry.`),
+    ...selfProblems(given, path),
     ...unique(tablesOf(given).flatMap((table) => recoveryProblems(table, `${path}recovery.`))),
     ...profileProblems(profile, limits, path),
     ...isolationProblems(given, path),
     ...exchangeProblems(given, path),
   ]
+}
+
+function selfProblems({ type, recovery }: Readonly<Record<string, unknown>>, path: string): ConfigProblem[] {
+  const to = fallbackTaskIn(recovery)
+  if (to === undefined || to !== type) return []
+  return [{ path: `${path}recovery.fallback.task`, allowed: 'another task type', given: to }]
 }
 
 /** Tables of several domains have the same problems with what the task type itself gives. */

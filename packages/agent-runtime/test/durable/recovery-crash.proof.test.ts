@@ -71,4 +71,30 @@ describe('execution: recovery of a task whose process dies', () => {
     })
     expect(crashedAfter.length).toBeGreaterThan(8)
   })
+
+  test('14.3 A05 a crash after any commit calls the other agent once', async () => {
+    const schemas = { input: z.string(), output: z.string() }
+    const careful = defineTask({ type: 'careful', ...schemas }, async (ctx, text) => {
+      await ctx.step('read', () => text)
+      return ctx.step('answer', () => `careful ${text}`)
+    })
+    const quick = defineTask(
+      { type: 'quick', ...schemas, recovery: { crash: 'fallback_agent', fallback: { task: careful } } },
+      async (ctx): Promise<string> => {
+        await ctx.step('read', () => 'kept')
+        throw new Error('too quick')
+      },
+    )
+    const { crashedAfter } = await sweepCrashes({
+      tasks: [quick, careful],
+      async script(life) {
+        const { taskId } = await life.runtime.submit(quick, 'text')
+        const result = await life.result(taskId)
+        const { tasks } = await life.runtime.list({ types: ['careful'] })
+        return [result, tasks.map(({ parent }) => parent === taskId)]
+      },
+      check: (_, result) => expect(result).toEqual(['careful text', [true]]),
+    })
+    expect(crashedAfter.length).toBeGreaterThan(5)
+  })
 })

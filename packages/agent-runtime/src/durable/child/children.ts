@@ -89,6 +89,23 @@ export function superviseChild(
   )
 }
 
+/** A child under a key of the runtime's own, and its output. */
+export function callOwnChild(
+  caller: ChildCaller,
+  key: string,
+  task: unknown,
+  input: unknown,
+  options: unknown,
+): Promise<unknown> {
+  return begin<unknown>(
+    'call',
+    caller,
+    [key, task, input, options],
+    (answer, child) => void child.answer(answer),
+    { key, after: [] },
+  )
+}
+
 /** A child cannot start yet: another one is not as far. Nothing was stored. */
 export class NotYet extends Error {}
 

@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  createRuntime,
+  defineAgent,
+  defineDomain,
+  defineSupervisor,
+  defineTask,
+  type TaskDefinition,
+} from '../../src/index.ts'
+import { virtualRuntime } from '../virtual-runtime.ts'
+
+const text = { input: z.string(), output: z.string() }
+const full = () => Object.assign(new Error('the context is full'), { code: 'limit_exceeded' })
+
+/** A task that fails, and the one that it hands over to, which gets its turn. */
+async function handed(
+  turn: (input: string, nth: number) => unknown,
+  more: Partial<Parameters<typeof defineTask>[0]> = {},
+  others: (quick: TaskDefinition) => readonly TaskDefinition[] = () => [],
+) {
+  const ran: string[] = []
+  const careful = defineTask({ type: 'careful', ...text }, async (ctx, input) => {
+    ran.push('careful')
+    return ctx.step('turn', () => turn(input, ran.filter((it) => it === 'careful').length)) as Promise<string>
+  })
+  const { recovery, ...options } = more
+  const quick = defineTask(
+    {
+      type: 'quick',
+      ...text,
+      ...(options as object),
+      recovery: { ...(recovery as object), fallback: { task: careful } },
+    },
+    async (ctx) => {
+      ran.push(ctx.failure === undefined ? 'quick' : `quick after ${ctx.failure.category}`)
+      await ctx.step('read', () => 'kept')
+      throw full()
+    },
+  )
+  const tasks = [careful, quick, ...others(quick)] as TaskDefinition[]
+  const virtual = await virtualRuntime({ tasks, workers: { capacity: 4 } })
+  return { ...virtual, quick, careful, ran }
+}
+
+describe('execution: a task that is handed over to another agent', () => {
+  test('14.3 the try after the failure calls the other task, and its output is that of the first', async () => {
+    const { runtime, elapse, quick, ran } = await handed((input) => `careful ${input}`)
+    const { taskId } = await runtime.submit(quick, 'text')
+    await elapse(0)
+    expect(await runtime.status(taskId)).toMatchObject({
+      state: 'completed',
+      output: 'careful text',
+      steps: 1,
+      attempt: 2,
+    })
+    expect(ran).toEqual(['quick', 'careful'])
+    const recoveries: unknown[] = []
+    const spawned: string[] = []
+    for await (const event of runtime.events(taskId, { live: false })) {
+      if (event.type === 'task.requeued') recoveries.push(event.data.recovery)
+      if (event.type === 'child.spawned') spawned.push(event.data.taskId)
+    }
+    const handedOver = { category: 'resource_exhaustion', kind: 'limit_exceeded', strategy: 'fallback_agent' }
+    expect(recoveries).toEqual([{ ...handedOver, task: 'careful' }])
+    expect(await runtime.status(spawned[0] ?? '')).toMatchObject({
+      parent: taskId,
+      labels: { 'recovery.handedOverBy': 'quick' },
+    })
+    expect(await runtime.replay(taskId, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+  })
+
+  test('14.3 while the other works, the first holds no slot, and says who has it', async () => {
+    const careful = defineTask({ type: 'careful', ...text }, (ctx) => ctx.waitForSignal<string>('go'))
+    const quick = defineTask(
+      { type: 'quick', ...text, recovery: { fallback: { task: careful } } },
+      async (): Promise<string> => {
+        throw full()
+      },
+    )
+    const { runtime, elapse } = await virtualRuntime({ tasks: [quick, careful], workers: { capacity: 1 } })
+    const { taskId } = await runtime.submit(quick, 'text')
+    await elapse(0)
+    const explained = await runtime.explain(taskId)
+    expect(explained?.summary).toContain("waits for 'careful', which it was handed over to (task ")
+    expect(explained?.requeued?.last.recovery).toMatchObject({ task: 'careful' })
+    await runtime.cancel(taskId)
+    await elapse(0)
+    const { tasks } = await runtime.list({ types: ['careful'] })
+    expect(tasks.map(({ state }) => state)).toEqual(['canceled'])
+  })
+
+  test('14.3 its failure is that of the task, with its own category, and it is not asked again', async () => {
+    const slow = () => {
+      throw Object.assign(new Error('too slow'), { code: 'timeout' })
+    }
+    const { runtime, elapse, quick, ran } = await handed(slow)
+    const { taskId } = await runtime.submit(quick, 'text')
+    await elapse(60_000)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'failed', attempt: 2 })
+    expect(ran).toEqual(['quick', 'careful'])
+    const asked = await handed(slow, { recovery: { timeout: 'human_escalation' } })
+    const second = await asked.runtime.submit(asked.quick, 'text')
+    await asked.elapse(0)
+    const [question] = (await asked.runtime.approvals.list()).approvals
+    expect(question?.artifact).toMatchObject({ escalated: 'timeout' })
+    await asked.runtime.approvals.approve(question?.approvalId ?? '')
+    await asked.elapse(0)
+    expect(asked.ran).toEqual(['quick', 'careful', 'quick after timeout'])
+    expect(await asked.runtime.status(second.taskId)).toMatchObject({ state: 'failed' })
+  })
+
+  test('14.3 the models come first, and the other task has the model that is named', async () => {
+    const models: (string | undefined)[] = []
+    const other = defineTask({ type: 'other', ...text }, (ctx) => {
+      models.push(ctx.model)
+      return 'done'
+    })
+    const task = defineTask(
+      {
+        type: 'task',
+        ...text,
+        model: 'big',
+        recovery: { fallbackModels: ['small'], fallback: { task: other, model: 'tiny' } },
+      },
+      async (ctx): Promise<string> => {
+        models.push(ctx.model)
+        throw full()
+      },
+    )
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task, other] })
+    const { taskId } = await runtime.submit(task, 'text')
+    await elapse(0)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', output: 'done', model: 'big' })
+    expect(models).toEqual(['big', 'small', 'tiny'])
+  })
+
+  test('14.3 an output that does not fit the schema of the first is a failure of it', async () => {
+    const { runtime, elapse, quick, ran } = await handed(() => 'long', {
+      output: z.string().max(2),
+      recovery: { invalid_output: 'fail' },
+    })
+    const { taskId } = await runtime.submit(quick, 'text')
+    await elapse(0)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'failed', kind: 'invalid_output' })
+    expect(ran).toEqual(['quick', 'careful'])
+  })
+
+  test('14.2 14.3 a supervisor that starts it again gives it a new beginning, with another call', async () => {
+    const turn = (_: string, nth: number) => {
+      if (nth === 1) throw new Error('not today')
+      return 'the second time'
+    }
+    const { runtime, elapse, ran } = await handed(turn, { retry: { attempts: 9 } }, (quick) => [
+      defineSupervisor({
+        type: 'desk',
+        input: z.undefined(),
+        children: { quick: { task: quick, input: () => 'text' } },
+      }) as TaskDefinition,
+    ])
+    const { taskId } = await runtime.submit('desk', undefined)
+    await elapse(0)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'completed' })
+    expect(ran).toEqual(['quick', 'careful', 'quick after crash', 'careful'])
+  })
+
+  test('14.3 the table of a domain names it, and hands its own task over to nobody', () => {
+    const legal = defineDomain({
+      name: 'legal',
+      recovery: { timeout: 'fallback_agent', fallback: { task: 'careful' } },
+    })
+    const of = (type: string) => defineTask({ type, ...text, domain: legal }, (_, it) => it).recovery
+    expect(of('quick')).toMatchObject({
+      table: { timeout: 'fallback_agent', resource_exhaustion: 'fallback_agent' },
+      fallback: { task: 'careful' },
+    })
+    expect(of('careful')?.fallback).toBeUndefined()
+  })
+
+  test('14.3 a task that hands over to itself, in a circle or to one that is not there is refused', async () => {
+    const over = (type: string, task: string) =>
+      defineTask({ type, ...text, recovery: { fallback: { task } } }, (_, it) => it)
+    expect(() => over('a', 'a')).toThrow("task 'a': recovery.fallback.task: another task type")
+    expect(() => over('a', '')).toThrow('recovery.fallback.task')
+    const opened = (...tasks: TaskDefinition[]) => createRuntime({ store: 'sqlite::memory:', tasks })
+    await expect(opened(over('a', 'b') as TaskDefinition, over('b', 'a') as TaskDefinition)).rejects.toThrow(
+      'a task that does not hand over to \'a\' again; given "a > b > a"',
+    )
+    await expect(opened(over('a', 'b') as TaskDefinition)).rejects.toThrow('one of the tasks of this program')
+  })
+
+  test('14.3 the compiler refuses another task with other schemas', () => {
+    const counts = defineTask({ type: 'counts', input: z.string(), output: z.number() }, () => 1)
+    const adds = defineTask({ type: 'adds', input: z.number(), output: z.string() }, () => '')
+    const wide = defineTask(
+      { type: 'wide', input: z.union([z.string(), z.number()]), output: z.literal('a') },
+      () => 'a' as const,
+    )
+    const of = { type: 't', ...text }
+    // @ts-expect-error -- what it gives does not fit
+    defineTask({ ...of, recovery: { fallback: { task: counts } } }, (_, it) => it)
+    // @ts-expect-error -- it does not take the input
+    defineTask({ ...of, recovery: { fallback: { task: adds } } }, (_, it) => it)
+    // @ts-expect-error -- this one has no output schema
+    defineTask({ type: 't', input: z.string(), recovery: { fallback: { task: wide } } }, (_, it) => it)
+    const task = defineTask({ ...of, recovery: { fallback: { task: wide } } }, (_, it) => it)
+    expect(task.recovery?.fallback).toEqual({ task: 'wide' })
+    const agent = defineAgent(
+      {
+        name: 'n',
+        capabilities: [],
+        domain: [],
+        ...text,
+        recovery: { fallback: { task: wide, model: 'm' } },
+      },
+      (_, it) => it,
+    )
+    expect(agent.task.recovery?.fallback).toEqual({ task: 'wide', model: 'm' })
+  })
+})
