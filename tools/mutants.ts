@@ -195,7 +195,12 @@ async function seedbed() {
       delete process.env['PLANTED']
       if (mutant !== undefined) process.env['PLANTED'] = JSON.stringify(mutant)
       // A fault may make a test wait for ever. Without one a busy machine takes its time.
-      for (const { config } of vitest.projects) config.testTimeout = mutant === undefined ? 300_000 : 30_000
+      const [ofTest, ofPoll] = mutant === undefined ? [300_000, 120_000] : [30_000, 5_000]
+      for (const { config } of vitest.projects) {
+        config.testTimeout = ofTest
+        config.hookTimeout = ofTest
+        config.expect.poll = { ...config.expect.poll, timeout: ofPoll }
+      }
       const rule = new RegExp(name)
       vitest.setGlobalTestNamePattern(rule)
       const specifications = await vitest.globTestSpecifications([file])
