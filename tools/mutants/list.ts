@@ -1289,6 +1289,15 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/options.test.ts', 'one runtime’s at a time'],
   },
   {
+    name: '14.2 a child that is started from outside has not the time of its supervisor to stop',
+    file: `${core}supervision/start-child.ts`,
+    edits: [['supervisor.terms.shutdownMs', 'undefined']],
+    killedBy: [
+      'packages/agent-runtime/test/supervision/supervision.test.ts',
+      'a child that stops has the time',
+    ],
+  },
+  {
     name: '14.3 a task that was handed over forgets it when its process dies',
     file: `${core}recovery/past-failure.ts`,
     edits: [

@@ -153,6 +153,8 @@ export {
   supervisorTerms,
 } from './supervision/supervision.ts'
 
+export { labelsWithShutdown, SHUTDOWN_LABEL, shutdownIn } from './supervision/shutdown.ts'
+
 // Events and histories
 export { EventBus, type EventsMatching, type Unsubscribe } from './event/event-bus.ts'
 export {

@@ -370,6 +370,11 @@ no room for more, the rest stays as it was, and the same command goes on with it
             choices: ['permanent', 'transient', 'temporary'],
             fallback: 'transient',
           },
+          {
+            flags: '--shutdown <duration>',
+            about: 'how long it may take to stop; that of the supervisor by default',
+            read: readDuration,
+          },
           { flags: '-i, --input <file>', about: 'a file with the input in JSON' },
           ...onTasks,
           ...onServer,

@@ -66,6 +66,10 @@ export const show: Run = async ({ args: [given = ''], print, settings, system })
         terms &&
           `at most ${terms.maxRestarts} in ${lasting(terms.periodMs)}; ${many(restartedAt.length, 'restart')} counted${restartedAt.length === 0 ? '' : `, the last ${ago(Math.max(...restartedAt), system.now())}`}`,
       ],
+      [
+        'shutdown',
+        terms?.shutdownMs === undefined ? undefined : `a child has ${lasting(terms.shutdownMs)} to stop`,
+      ],
     ]),
     '',
     ...(children.length === 0
@@ -90,6 +94,7 @@ export const start: Run = async (call) => {
   const [supervisor = '', id = '', type = '', given] = args
   const options = call.options as {
     readonly restart?: 'permanent' | 'transient' | 'temporary'
+    readonly shutdown?: number
     readonly input?: string
   }
   const read = await settings()
@@ -97,6 +102,7 @@ export const start: Run = async (call) => {
   await using client = await connect(read, { types: await loadTaskTypes(read) })
   const started = await client.supervisors.start(await taskIn(client, supervisor), id, type, input, {
     restart: options.restart,
+    shutdownMs: options.shutdown,
   })
   print.answer(started, () => [started.taskId])
   return cliExitCodes.ok

@@ -3,6 +3,7 @@ import {
   type ChildRestart,
   type Claim,
   READY_KEY,
+  SHUTDOWN_LABEL,
   type Sibling,
   SUPERVISOR_NAME,
   supervisedKey,
@@ -40,8 +41,10 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
       maxRestarts = 2,
       periodMs = 1_000,
       endsWith = 'children',
+      shutdownMs,
     } = it
-    const key = supervisorKey({ strategy, maxRestarts, periodMs, endsWith })
+    const shutdown = shutdownMs === undefined ? {} : { shutdownMs }
+    const key = supervisorKey({ strategy, maxRestarts, periodMs, endsWith, ...shutdown })
     const wait = { key, position: 0, kind: 'signal', name: SUPERVISOR_NAME } as const
     const { leaseId } = claim
     await scene.write({ kind: 'suspend', leaseId, waits: [wait], stay: true })
@@ -472,6 +475,28 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
       { as: 'no_supervisor' },
     ])
   })
+
+  rule(
+    '14.2 a child that is started from outside has the time to stop of its supervisor, or its own',
+    async (scene) => {
+      const { taskId } = await supervised(scene, { endsWith: 'cancel', shutdownMs: 700, children: {} })
+      expect(await scene.read({ kind: 'supervisor', taskId })).toMatchObject({ terms: { shutdownMs: 700 } })
+      const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: 'late' })
+      const started = async (id: string, labels: Record<string, string>) => {
+        const it = {
+          kind: 'startChild',
+          taskId,
+          id,
+          restart: 'transient',
+          submission: { ...task, labels },
+        } as const
+        const outcome = await scene.write(it)
+        return outcome.as === 'started' ? (await scene.task(outcome.child.taskId))?.labels : outcome
+      }
+      expect(await started('a', { of: 'a' })).toEqual({ of: 'a', [SHUTDOWN_LABEL]: '700' })
+      expect(await started('b', { [SHUTDOWN_LABEL]: '9' })).toEqual({ [SHUTDOWN_LABEL]: '9' })
+    },
+  )
 
   rule(
     '14.2 a temporary child that has ended can be started again under its id, and a supervisor has no more than maxChildren',

@@ -9,6 +9,7 @@ import { isFinal } from '../task/states.ts'
 import type { TaskRow } from '../task/row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 import { type Supervisor, supervisorOf } from './standing.ts'
+import { labelsWithShutdown } from './shutdown.ts'
 import { childRestarts, supervisedIn, supervisedKey } from './supervision.ts'
 
 /** A supervisor gets one more child. Source: `docs/semantics.md 14.2`. */
@@ -23,7 +24,9 @@ export function startChild(ws: WorkingSet, it: Write<'startChild'>): OutcomeOf<'
     if (supervisedIn(before.key)?.restart !== 'temporary') return { as: 'already_present', child }
   }
   if (ws.childrenOf(task).size >= ws.config.maxChildren) return { as: 'full' }
-  const receipt = submitOne(ws, under(ws, task, it.submission), task.id)
+  const { labels, ...rest } = it.submission
+  const submission = { ...rest, ...labelsWithShutdown(labels, supervisor.terms.shutdownMs) }
+  const receipt = submitOne(ws, under(ws, task, submission), task.id)
   if (!receipt.accepted) return { as: 'refused', receipt }
   const position = 1 + Math.max(-1, ...ws.allChildren(task).map((child) => child.position))
   const key = supervisedKey(it)

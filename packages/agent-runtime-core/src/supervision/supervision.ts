@@ -22,6 +22,8 @@ export interface SupervisorTerms {
   readonly maxRestarts: number
   readonly periodMs: number
   readonly endsWith: SupervisorEnd
+  /** How long a child may take to stop; without it the task type of the child decides. */
+  readonly shutdownMs?: number
 }
 
 /** A child as its supervisor knows it. */
@@ -80,18 +82,26 @@ export function afterText({
 export const READY_KEY = `${RESERVED}ready`
 
 /** The key of the wait in which a supervisor stands as long as it supervises. */
-export function supervisorKey({ strategy, maxRestarts, periodMs, endsWith }: SupervisorTerms): string {
-  return `${SUPERVISOR}${strategy}/${maxRestarts}/${periodMs}/${endsWith}`
+export function supervisorKey(terms: SupervisorTerms): string {
+  const { strategy, maxRestarts, periodMs, endsWith, shutdownMs } = terms
+  const shutdown = shutdownMs === undefined ? '' : `/${shutdownMs}`
+  return `${SUPERVISOR}${strategy}/${maxRestarts}/${periodMs}/${endsWith}${shutdown}`
 }
 
 /** The terms in such a key; undefined for the key of another wait. */
 export function supervisorTerms(key: string): SupervisorTerms | undefined {
   if (!key.startsWith(SUPERVISOR)) return undefined
-  const [strategy, maxRestarts, periodMs, endsWith] = key.slice(SUPERVISOR.length).split('/')
+  const [strategy, maxRestarts, periodMs, endsWith, shutdown] = key.slice(SUPERVISOR.length).split('/')
   const known = supervisionStrategies.find((name) => name === strategy)
   const end = supervisorEnds.find((name) => name === endsWith)
   if (known === undefined || end === undefined) return undefined
-  return { strategy: known, maxRestarts: Number(maxRestarts), periodMs: Number(periodMs), endsWith: end }
+  return {
+    strategy: known,
+    maxRestarts: Number(maxRestarts),
+    periodMs: Number(periodMs),
+    endsWith: end,
+    ...(shutdown === undefined ? {} : { shutdownMs: Number(shutdown) }),
+  }
 }
 
 /** The key under which a supervisor has a child. */

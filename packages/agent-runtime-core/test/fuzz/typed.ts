@@ -18,7 +18,7 @@ export const typed: readonly string[] = wordsOf(`
   listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection
   pastFailure patienceKey pauseOf pressureOf problemsIn promiseIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure Heap mergedSeries withRefused rolledUp samplesOf shareIncrement softAboveHard strongestRecovery suggestionFor
-  afterKey supervisedIn supervisedKey supervisorKey supervisorTerms
+  afterKey labelsWithShutdown shutdownIn supervisedIn supervisedKey supervisorKey supervisorTerms
   marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
   checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey slotShortage slotShortageText stageKey stagePartText stageWaitIn stageWaitKey violationsText
   decideConfiguration settingDifferences settingsAmong statedSettings storeSettingsOf withSettings

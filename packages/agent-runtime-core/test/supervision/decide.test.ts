@@ -1,3 +1,4 @@
+import { labelsWithShutdown, SHUTDOWN_LABEL, shutdownIn } from '../../src/supervision/shutdown.ts'
 import { describe, expect, test } from 'vitest'
 import { decideRestart, type RestartCase } from '../../src/supervision/decide.ts'
 import {
@@ -111,4 +112,22 @@ describe('terms and children in keys', () => {
     'other keys are neither: %s',
     (key) => expect([supervisorTerms(key), supervisedIn(key)]).toEqual([undefined, undefined]),
   )
+})
+
+describe('supervision: the time that a child has to stop', () => {
+  test('14.2 stands in the key of the supervisor, which older keys lack', () => {
+    const terms = { strategy: 'one_for_one', maxRestarts: 5, periodMs: 1_000, endsWith: 'cancel' } as const
+    for (const it of [terms, { ...terms, shutdownMs: 250 }])
+      expect(supervisorTerms(supervisorKey(it))).toEqual(it)
+  })
+
+  test('14.2 goes with the child, whose own comes first; other labels stay', () => {
+    expect(labelsWithShutdown(undefined, undefined)).toEqual({})
+    expect(labelsWithShutdown({ a: 'b' }, 5)).toEqual({ labels: { a: 'b', [SHUTDOWN_LABEL]: '5' } })
+    const { labels } = labelsWithShutdown(labelsWithShutdown({}, 5).labels, 7)
+    expect(shutdownIn({ parentId: 'p', labels })).toBe(5)
+    expect(shutdownIn({ labels })).toBeUndefined()
+    for (const odd of ['', '0', '-1', '1.5', '1e3', 'soon', '9'.repeat(11)])
+      expect(shutdownIn({ parentId: 'p', labels: { [SHUTDOWN_LABEL]: odd } })).toBeUndefined()
+  })
 })

@@ -25,6 +25,9 @@ const TermsSchema = z.object({
   maxRestarts: z.int(),
   periodMs: z.int(),
   endsWith: z.enum(supervisorEnds),
+  shutdownMs: z.int().optional().openapi({
+    description: 'How long a child may take to stop; without it its task type decides',
+  }),
 })
 
 const SummarySchema = z
@@ -130,6 +133,7 @@ export const startSupervised = endpoint({
     options: z
       .strictObject({
         restart: z.enum(childRestarts).optional(),
+        shutdownMs: z.int().min(1).optional(),
         lane: z.enum(lanes).optional(),
         model: z.string().optional(),
         tools: z.array(z.string()).optional(),

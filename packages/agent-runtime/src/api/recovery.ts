@@ -26,7 +26,7 @@ export interface NamedTask {
 
 /** Another agent: a task that takes the same input and gives the same output. Source: `docs/semantics.md 14.3`. */
 export interface Fallback<To = NamedTask> {
-  /** What `defineTask` or `defineContract` returns, or the name of a task type. */
+  /** The result of `defineTask` or `defineContract`, or the name of a task type. */
   readonly task: string | To
   /** The model that the other task has, in place of its own. */
   readonly model?: string | undefined

@@ -23,6 +23,11 @@ export interface SupervisorSettings {
   readonly periodMs?: number | undefined
   /** When it is done: when no child is left (`children`, the default), or only when it is canceled. */
   readonly endsWith?: SupervisorTerms['endsWith'] | undefined
+  /**
+   * How long a child may take to stop, ms: after that it counts as leaked or, in `isolation`, is ended. The `abortGraceMs` of the child's
+   * task type by default, which is 30 000 by default.
+   */
+  readonly shutdownMs?: number | undefined
 }
 
 /** The settings of a child besides its task and input. */
@@ -32,6 +37,8 @@ export interface SupervisedOptions extends NodeOptions {
    * (`temporary`). A child that is canceled never does.
    */
   readonly restart?: ChildRestart | undefined
+  /** How long it may take to stop, ms: that of the supervisor by default. */
+  readonly shutdownMs?: number | undefined
 }
 
 /** A supervisor and its children. */

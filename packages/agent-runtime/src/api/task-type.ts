@@ -109,8 +109,8 @@ export interface TaskDefinitionOptions<
    */
   readonly timeoutMs?: number | undefined
   /**
-   * How long its handler may take to stop, once its signal has aborted: then it counts as leaked or, in {@link isolation}, is ended. For a
-   * supervised child it is the `shutdown` of Erlang/OTP. `abortGraceMs` of the configuration by default. Source: `docs/semantics.md 5.4`.
+   * How long its handler may take to stop, once its signal has aborted: then it counts as leaked or, in {@link isolation}, is ended. A
+   * supervised child has the `shutdownMs` of its supervisor instead, if there is one. `abortGraceMs` of the configuration by default. Source: `docs/semantics.md 5.4`.
    */
   readonly abortGraceMs?: number | undefined
   /**

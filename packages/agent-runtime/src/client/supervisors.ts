@@ -4,6 +4,7 @@ import {
   flagRule,
   invalid,
   isFinal,
+  labelsWithShutdown,
   type Rules,
   RuntimeError,
   show,
@@ -74,7 +75,8 @@ export function supervisorsOf({
       const taskId = taskIdOf('supervisors.start', supervisor)
       assertId('supervisors.start', id)
       assertOptions(`supervisors.start '${id}'`, given, supervisedRules)
-      const { restart = 'transient', ...options } = (given ?? {}) as SupervisedOptions
+      const { restart = 'transient', shutdownMs, ...others } = (given ?? {}) as SupervisedOptions
+      const options = { ...others, ...labelsWithShutdown(others.labels, shutdownMs) }
       // A child counts for the client of its parent.
       const client = (await store.read({ kind: 'task', taskId }))?.client
       const asItsClient = client === undefined ? options : { ...options, client }

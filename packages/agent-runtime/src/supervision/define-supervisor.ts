@@ -23,7 +23,7 @@ import type { SupervisorSettings } from '../api/supervisors.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskDefinitionOptions } from '../api/task-type.ts'
 import type { HandlerContext } from '../durable/context.ts'
-import { isSupervisedId, supervisedIdRule } from '../terms/supervised-options.ts'
+import { isSupervisedId, shutdownRule, supervisedIdRule } from '../terms/supervised-options.ts'
 import { submitRules } from '../terms/submit-rules.ts'
 import { defineTask, taskTermsOf } from '../terms/task-definition.ts'
 
@@ -54,6 +54,8 @@ export interface DefinedChild<Task extends TaskDefinition, Input, Before = unkno
    * `completed`, or be `ready`, as it says itself with `ctx.ready`.
    */
   readonly after?: readonly string[] | Readonly<Record<string, SiblingState>> | undefined
+  /** How long it may take to stop before it counts as leaked or is ended, ms: `shutdownMs` of the supervisor by default. */
+  readonly shutdownMs?: number | undefined
   readonly options?: NodeOptions | undefined
 }
 
@@ -106,10 +108,13 @@ export function defineSupervisor<
     const allowed = 'an object with type, input, children, strategy and the other options of defineTask'
     throw new ConfigError([{ path: 'supervisor', allowed, given: definition }])
   }
-  const { children, strategy, maxRestarts, periodMs, endsWith, results, ...options } =
+  const { children, strategy, maxRestarts, periodMs, endsWith, shutdownMs, results, ...options } =
     definition as SupervisorDefinition<Type, Input, Tasks, Results>
   const problems = [
-    ...problemsIn(withoutUndefined({ strategy, maxRestarts, periodMs, endsWith, results }), settingRules),
+    ...problemsIn(
+      withoutUndefined({ strategy, maxRestarts, periodMs, endsWith, shutdownMs, results }),
+      settingRules,
+    ),
     ...childrenProblems(children),
   ]
   if (problems.length > 0) throw new ConfigError(problems)
@@ -118,16 +123,21 @@ export function defineSupervisor<
     maxRestarts: maxRestarts ?? 5,
     periodMs: periodMs ?? 60_000,
     endsWith: endsWith ?? 'children',
+    ...(shutdownMs === undefined ? {} : { shutdownMs }),
   } as const
   const entries = Object.entries<DefinedChild<TaskDefinition, never>>((children ?? {}) as never)
   return defineTask(
     options as TaskDefinitionOptions<Type, Input, undefined, Declarations<undefined, undefined, undefined>>,
     async (ctx, input) => {
       const first = entries.map(
-        ([id, { task, input: make, restart = 'transient', options: given = {}, after = {} }]) => ({
+        ([
+          id,
+          { task, input: make, restart = 'transient', options: given = {}, after = {}, shutdownMs: own },
+        ]) => ({
           id,
           restart,
           task,
+          shutdownMs: own,
           input:
             make === undefined
               ? undefined
@@ -215,6 +225,7 @@ const settingRules: Rules<SupervisorSettings & { readonly results?: boolean }> =
   maxRestarts: wholeNumber(0, 1_000),
   periodMs: wholeNumber(1, 1e12),
   endsWith: isOneOf(supervisorEnds),
+  shutdownMs: shutdownRule,
   results: flagRule,
 }
 const { idempotencyKey: _, client: __, taskId: ___, agreement: ____, ...nodeRules } = submitRules
@@ -225,6 +236,7 @@ const childRules: Rules<DefinedChild<TaskDefinition, never>> = {
   ],
   input: ['a function of the input of the supervisor', (make) => typeof make === 'function'],
   restart: isOneOf(childRestarts),
+  shutdownMs: shutdownRule,
   after: ["a list of ids of children, each once, or an object such as { store: 'ready' }", isAfter],
   options: [
     'an object with options of submit',

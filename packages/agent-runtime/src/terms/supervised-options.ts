@@ -1,4 +1,4 @@
-import { childRestarts, isOneOf, type Rules } from '@ku0/agent-runtime-core'
+import { childRestarts, isOneOf, type Rule, type Rules, wholeNumber } from '@ku0/agent-runtime-core'
 import type { SupervisedOptions } from '../api/supervisors.ts'
 import { submitRules } from './submit-rules.ts'
 
@@ -9,6 +9,13 @@ export function isSupervisedId(id: unknown): id is string {
 
 export const supervisedIdRule = 'an id of 1 to 200 characters without /, not a whole number'
 
+/** How long a child may take to stop. */
+export const shutdownRule: Rule = wholeNumber(1, 1_000_000_000)
+
 const { idempotencyKey: _, client: __, taskId: ___, ...rest } = submitRules
 /** The options of a child that is started from outside. */
-export const supervisedRules: Rules<SupervisedOptions> = { ...rest, restart: isOneOf(childRestarts) }
+export const supervisedRules: Rules<SupervisedOptions> = {
+  ...rest,
+  restart: isOneOf(childRestarts),
+  shutdownMs: shutdownRule,
+}

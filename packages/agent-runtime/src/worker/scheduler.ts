@@ -1,4 +1,4 @@
-import { type Claim, LeaseLost, type LeaseNotice } from '@ku0/agent-runtime-core'
+import { type Claim, LeaseLost, type LeaseNotice, SHUTDOWN_LABEL, shutdownIn } from '@ku0/agent-runtime-core'
 import type { LeakedHandler } from '../api/worker.ts'
 import { readTerms } from '../durable/child/submission-data.ts'
 import { Stir } from '../durable/pipeline/stir.ts'
@@ -109,7 +109,7 @@ export class Scheduler implements AttemptObserver {
 
   #run(claim: Claim): void {
     const definition = this.#definitions.get(claim.type)
-    const parts = this.#partsFor(definition)
+    const parts = this.#partsFor(claim, definition)
     const isolated = definition && this.#isolation?.attemptOf(parts, claim, definition, this)
     const attempt = isolated ?? new Attempt(parts, claim, this)
     this.#add(attempt)
@@ -117,8 +117,10 @@ export class Scheduler implements AttemptObserver {
     else attempt.start()
   }
 
-  /** A task type may have a grace of its own. */
-  #partsFor({ abortGraceMs }: Partial<TaskDefinition> = {}): Parts {
+  /** A task type may have a grace of its own, and the supervisor of a task decides before that. */
+  #partsFor({ submission }: Claim, definition: Partial<TaskDefinition> = {}): Parts {
+    const told = submission.includes(SHUTDOWN_LABEL) ? shutdownIn(readTerms(submission)) : undefined
+    const abortGraceMs = told ?? definition.abortGraceMs
     if (abortGraceMs === undefined) return this.#parts
     return { ...this.#parts, config: { ...this.#parts.config, abortGraceMs } }
   }

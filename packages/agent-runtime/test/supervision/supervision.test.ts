@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { defineSupervisor, defineTask } from '../../src/index.ts'
 import { draws } from '../../../../tools/draws.ts'
 import { createTestRuntime, sweepCrashes } from '../../src/testing/index.ts'
-import { gate } from '../virtual-runtime.ts'
+import { gate, virtualRuntime } from '../virtual-runtime.ts'
 
 /** Commits from one crash of a sweep to the next. */
 const every = draws(8, 1)
@@ -486,6 +486,44 @@ describe('supervisors', () => {
       const define = () => defineSupervisor(wrong as never)
       expect(define).toThrow(named)
     })
+  })
+
+  test('14.2 a child that stops has the time of its own, of its supervisor, or of its task type', async () => {
+    const stuck = (type: string, abortGraceMs?: number) =>
+      defineTask({ type, input: z.undefined(), abortGraceMs }, () => gate().promise)
+    const [own, theirs, late] = [stuck('own', 9_000), stuck('theirs', 9_000), stuck('late')]
+    const desk = defineSupervisor({
+      type: 'desk',
+      input: z.undefined(),
+      endsWith: 'cancel',
+      shutdownMs: 2_000,
+      children: { own: { task: own, shutdownMs: 1_000 }, theirs: { task: theirs } },
+    })
+    const { runtime, elapse } = await virtualRuntime({
+      tasks: [desk, own, theirs, late],
+      workers: { capacity: 9 },
+    })
+    const receipt = await runtime.submit(desk, undefined)
+    await elapse(0)
+    const { supervisors } = runtime
+    expect((await supervisors.which(receipt)).terms).toMatchObject({ shutdownMs: 2_000 })
+    await supervisors.start(receipt, 'late', late, undefined)
+    await supervisors.start(receipt, 'later', late, undefined, { shutdownMs: 3_000 })
+    // A task that no supervisor has is not told when to stop by a label.
+    const labels = { 'supervisor.shutdownMs': '1' }
+    const alone = await runtime.submit(late, undefined, { labels })
+    await elapse(0)
+    await runtime.cancel(receipt)
+    await runtime.cancel(alone)
+    const leaked = async (ms: number) => {
+      await elapse(ms)
+      return runtime.leaked().length
+    }
+    expect([await leaked(999), await leaked(1)]).toEqual([0, 1])
+    expect([await leaked(999), await leaked(1)]).toEqual([1, 3])
+    expect([await leaked(999), await leaked(1)]).toEqual([3, 4])
+    expect([await leaked(26_999), await leaked(1)]).toEqual([4, 5])
+    expect(() => defineSupervisor({ type: 'd', input: z.undefined(), shutdownMs: 0 })).toThrow('shutdownMs')
   })
 
   test('14.2 have children that come and go', async () => {

@@ -1,6 +1,7 @@
 import {
   afterKey,
   type ChildRestart,
+  labelsWithShutdown,
   type Sibling,
   SUPERVISOR_NAME,
   supervisedKey,
@@ -26,6 +27,8 @@ export interface FirstChild {
   /** It takes no outputs, so that they are read for nothing. */
   readonly ignoresBefore: boolean
   readonly options: Omit<SpawnOptions, 'taskId' | 'onParentEnd' | 'whenFull'>
+  /** How long it may take to stop; that of the supervisor without it. */
+  readonly shutdownMs: number | undefined
   /** Others that have to be as far before it starts. */
   readonly after: readonly Sibling[]
 }
@@ -38,7 +41,7 @@ export interface FirstChild {
 export async function supervise(
   caller: ChildCaller,
   terms: SupervisorTerms,
-  children: readonly FirstChild[],
+  given: readonly FirstChild[],
 ): Promise<ReadonlyMap<string, ChildTask>> {
   const { pass, scope } = caller
   const { memos } = pass
@@ -47,6 +50,8 @@ export async function supervise(
     (key) => supervisorTerms(key) !== undefined,
   )
   const key = begun ?? supervisorKey(terms)
+  const kept = supervisorTerms(key) ?? terms
+  const children = given.map((child) => ({ ...child, options: withShutdown(child, kept) }))
   if (begun === undefined) {
     const { lease, claim } = pass.attempt
     const wait = { ...waitFor(key), position: children.length }
@@ -74,6 +79,11 @@ export async function supervise(
       return child === undefined ? [] : [[id, child] as const]
     }),
   )
+}
+
+/** The time that a child has to stop goes with it, to whatever process runs it. */
+function withShutdown({ options, shutdownMs }: FirstChild, terms: SupervisorTerms): FirstChild['options'] {
+  return { ...options, ...labelsWithShutdown(options.labels, shutdownMs ?? terms.shutdownMs) }
 }
 
 /** Its place among the children is that of the definition, whenever it starts. */
