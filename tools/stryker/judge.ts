@@ -30,6 +30,8 @@ export interface Change {
   readonly tests: readonly string[]
   /** A change that is come to more often turns for ever. */
   readonly hitLimit?: number | undefined
+  /** No test has run in this process yet, so that nothing is left behind: a test that fails has noticed the change. */
+  readonly isFresh?: true
 }
 
 export type Verdict =
@@ -67,7 +69,7 @@ export async function runAll(
 
 /** Makes a change and runs its tests, the area's own and the quick ones first, until one fails. One that fails has to pass without the change. */
 export async function judge(
-  { id, tests: wanted, hitLimit }: Change,
+  { id, tests: wanted, hitLimit, isFresh }: Change,
   tests: ReadonlyMap<string, HeldTest>,
   changed: Changed,
 ): Promise<Verdict> {
@@ -85,7 +87,8 @@ export async function judge(
     changed.activeMutant = undefined
     if (changed.hitCount > limit) return { status: 'timeout' }
     if (why === undefined) continue
-    if ((await failureOf(test)) !== undefined) return { status: 'spoilt', test: test.name }
+    if (isFresh !== true && (await failureOf(test)) !== undefined)
+      return { status: 'spoilt', test: test.name }
     return { status: 'killed', killedBy: [test.id], failureMessage: why, nrOfTests: count }
   }
   return { status: 'survived', nrOfTests: count }

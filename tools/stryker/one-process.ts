@@ -57,10 +57,7 @@ class OneProcess {
     if (!isSpoilt(verdict)) return verdict
     await this.dispose()
     await this.init()
-    const again = await this.#ask(change)
-    return isSpoilt(again)
-      ? { status: 'error', errorMessage: `${again.test} fails without the change, too` }
-      : again
+    return await this.#ask({ ...change, isFresh: true })
   }
 
   async dispose(): Promise<void> {

@@ -326,6 +326,8 @@ describe('tests that one process holds', () => {
     const tests = new Map([held('spoiling', true, spoiling)])
     const change = { id: 'x', tests: ['spoiling'] }
     expect(await judge(change, tests, changed)).toEqual({ status: 'spoilt', test: 'the test spoiling' })
+    isSpoilt = false
+    expect(await judge({ ...change, isFresh: true }, tests, changed)).toMatchObject({ status: 'killed' })
   })
 
   test('all of them run under their names, one after the other, and each says how long it took', async () => {

@@ -109,3 +109,13 @@ describe('modes of oversight', () => {
     expect(defaultOversightMode).toBe('autonomous_escalation')
   })
 })
+
+test.each([
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [{ state: 'odd' }, '{"state":"odd"}'],
+])('12.0 %j is no task, and the error says what is', (given, shown) => {
+  expect(() => agentState(given as unknown as AgentCase)).toThrow(
+    `agentState: a task as runtime.status gives it; given ${shown}`,
+  )
+})

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defaultBackoff } from '../../src/task/backoff.ts'
 import { decideOutcome, type OutcomeCase } from '../../src/task/outcome.ts'
+import { defaultRecoveryTable } from '../../src/recovery/recovery.ts'
 import { rateLimitIn, RateLimited } from '../../src/quota/rate-limited.ts'
 
 const first: OutcomeCase = { attempt: 1, crashes: 0, random: 0 }
@@ -106,6 +107,7 @@ describe('outcome', () => {
 
   test.each([
     ['payload_too_large', 'limit_exceeded'],
+    ['gateway_unreachable', 'gateway_unreachable'],
     ['limit_exceeded', 'limit_exceeded'],
     ['invalid_output', 'invalid_output'],
     ['ENOENT', 'error'],
@@ -114,5 +116,64 @@ describe('outcome', () => {
       as: 'failed',
       kind,
     })
+  })
+})
+
+describe('the outcome with a table of recovery (docs/semantics.md 14.3)', () => {
+  const recovery = { table: defaultRecoveryTable, fallbackModels: ['small'] }
+  const task: OutcomeCase = { ...first, recovery, model: 'big' }
+  const failed = (kind: string) => ({ as: 'failed', kind, error })
+  const again = (recovered: object, delayMs: number) => ({ as: 'retry', error, recovery: recovered, delayMs })
+
+  test('14.3 an error is answered as the table says for its category', () => {
+    const crash = { category: 'crash', kind: 'error', strategy: 'restart' }
+    expect(decideOutcome(threw, task)).toEqual(again(crash, 0))
+    expect(decideOutcome(threw, { ...task, attempt: 3 })).toEqual(failed('error'))
+    expect(decideOutcome(threw, { ...task, attempt: 3, crashes: 1 })).toEqual(again(crash, 0))
+    expect(decideOutcome(threw, { ...task, ...thrice, retry: { ...thrice.retry, attempts: 1 } })).toEqual(
+      failed('error'),
+    )
+    expect(decideOutcome({ as: 'returned', output: '1' }, task)).toEqual({ as: 'completed', output: '1' })
+  })
+
+  test('14.3 the causes of all its parts decide, by default those that its record shows', () => {
+    const limit = {
+      category: 'resource_exhaustion',
+      kind: 'error',
+      strategy: 'fallback_agent',
+      model: 'small',
+    }
+    expect(decideOutcome({ ...threw, categories: ['resource_exhaustion'] }, task)).toEqual(again(limit, 0))
+    const coded = { ...error, code: 'memory_exceeded' }
+    expect(decideOutcome({ as: 'threw', error: coded }, task)).toEqual({ ...again(limit, 0), error: coded })
+  })
+
+  test('14.3 what the runtime ended has the category of its kind, if that has one', () => {
+    const timeout = { category: 'timeout', kind: 'timeout', strategy: 'retry_with_backoff' }
+    expect(decideOutcome({ as: 'stopped', kind: 'timeout', error }, task)).toEqual(again(timeout, 1_000))
+    expect(decideOutcome({ as: 'stopped', kind: 'schema_mismatch', error }, task)).toEqual(
+      failed('schema_mismatch'),
+    )
+  })
+
+  test('14.3 the end of a wait would come again, and a budget stays used up: both are final', () => {
+    expect(decideOutcome({ ...threw, waits: ['go'] }, task)).toEqual({ ...failed('error'), waits: ['go'] })
+    expect(decideOutcome({ ...threw, spent: true }, task)).toEqual(failed('error'))
+    expect(decideOutcome({ ...threw, spent: undefined }, task)).toMatchObject({ as: 'retry' })
+  })
+
+  test('14.3 a person may be asked although the error is final', () => {
+    const asking = { ...recovery, table: { ...defaultRecoveryTable, crash: 'human_escalation' as const } }
+    const hopeless = { ...error, retryable: false }
+    const end = { as: 'threw', error: hopeless } as const
+    expect(decideOutcome(end, { ...task, recovery: asking })).toMatchObject({ as: 'retry', delayMs: 0 })
+    expect(decideOutcome(end, task)).toMatchObject({ as: 'failed' })
+  })
+
+  test('2.8 a refusal of a provider is no failure', () => {
+    const rateLimit = new RateLimited({ retryAfterMs: 5_000 })
+    expect(decideOutcome({ ...threw, rateLimit }, task)).toMatchObject({ as: 'rate_limited' })
+    const hopeless = { ...threw, rateLimit, error: { ...error, retryable: false } }
+    expect(decideOutcome(hopeless, task)).toMatchObject({ as: 'failed' })
   })
 })

@@ -51,6 +51,31 @@ describe('the registry of workers (docs/semantics.md 3.2)', () => {
     expect(rows(drained)).toEqual([])
   })
 
+  test('8.10 a drain from outside reaches the workers of that name in other processes, too', () => {
+    const other = { ...worker, id: 9, process: own + 1 }
+    const strangers = [other, { ...other, id: 8, workerId: 'v' }]
+    const ws = workingSet({ workers: [worker], workersNamed: new Map([['w', [worker, ...strangers]]]) })
+    expect(askDrain(ws, { kind: 'askDrain', workerId: 'w', draining: true })).toBe(2)
+    expect(rows(ws).map(({ id, drainAsked }) => [id, drainAsked])).toEqual([
+      [4, true],
+      [9, true],
+    ])
+  })
+
+  test('a worker on a line is one of the process that the lines are kept under, if there is one', () => {
+    const remote = own + 1
+    const processOf = (remoteNow: number | undefined, asked: boolean) => {
+      const ws = workingSet({ remote: remoteNow })
+      registerWorkers(ws, { ...register, ...(asked ? { remote: asked } : {}) })
+      return rows(ws).map(({ process }) => process)
+    }
+    expect([processOf(remote, true), processOf(remote, false), processOf(undefined, true)]).toEqual([
+      [remote],
+      [own],
+      [own],
+    ])
+  })
+
   test('no worker takes more than maxInFlightPerWorker', () => {
     const ws = workingSet({})
     registerWorkers(ws, { ...register, workers: [{ workerId: 'w', capacity: 1e9, types: [] }] })
