@@ -1289,6 +1289,15 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/options.test.ts', 'one runtime’s at a time'],
   },
   {
+    name: 'a range of the simulation that nothing was played of is kept',
+    file: 'packages/agent-gym/src/cli/sim-command.ts',
+    edits: [['run.seeds === 0 ? before : keep', 'run.seeds < 0 ? before : keep']],
+    killedBy: [
+      'packages/agent-gym/test/simulation/sim-command.proof.test.ts',
+      'plays nothing, and keeps nothing',
+    ],
+  },
+  {
     name: '14.2 a child that is started from outside has not the time of its supervisor to stop',
     file: `${core}supervision/start-child.ts`,
     edits: [['supervisor.terms.shutdownMs', 'undefined']],

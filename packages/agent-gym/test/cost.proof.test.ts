@@ -71,6 +71,8 @@ describe.each([
     expect(out).toMatch(/rate +\d\.\d+ \(\d\.\d+ to \d\.\d+\), at least \d/)
     expect(out).toContain(`at least ${least}: `)
     expect(out).toMatch(/processor time +\d\.\d+ /)
+    const medians = /medians +\d+ restarts a second under one supervisor, \d+ under 10/
+    expect(medians.test(out)).toBe(bench === supervisionCost)
     expect(code).toBe(out.includes('not met') ? exitCode.failed : exitCode.ok)
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith(`gym-cost-${process.pid}-`))).toEqual([])
   })

@@ -6,6 +6,8 @@ export interface Bench {
   readonly description: string
   /** What a run is, for the report. */
   readonly what: (count: number) => string
+  /** Words for the median rates with and without, where they are told. */
+  readonly rates?: (on: number, off: number) => string
   /** Of what a run does `count`. */
   readonly unit: string
   readonly count: number

@@ -26,6 +26,8 @@ export interface Share {
 export interface Cost {
   readonly rate: Share
   readonly cpu: Share
+  /** The median rates with and without. */
+  readonly perSec: readonly [on: number, off: number]
   readonly met: boolean
 }
 
@@ -33,7 +35,9 @@ export interface Cost {
 export function costOf(pairs: readonly Pair[], leastShare: number, mostCpu = Number.POSITIVE_INFINITY): Cost {
   const rate = shareOf(pairs.map(({ on, off }) => on.perSec / off.perSec))
   const cpu = shareOf(pairs.map(({ on, off }) => on.cpuMs / off.cpuMs))
-  return { rate, cpu, met: rate.median >= leastShare && cpu.median <= mostCpu }
+  const medianRate = (runs: readonly Run[]) => Math.round(medianOf(runs.map((it) => it.perSec)) ?? Number.NaN)
+  const perSec = [medianRate(pairs.map(({ on }) => on)), medianRate(pairs.map(({ off }) => off))] as const
+  return { rate, cpu, perSec, met: rate.median >= leastShare && cpu.median <= mostCpu }
 }
 
 /**

@@ -9,6 +9,7 @@ export const supervisionCost: Bench = {
   description: 'Restarts children that fail three times each, under one supervisor, and under ten, in turn.',
   what: (children) =>
     `runs of ${children} children that fail ${failures} times each, under one supervisor divided by under ${many}`,
+  rates: (one, others) => `${one} restarts a second under one supervisor, ${others} under ${many}`,
   unit: 'children',
   count: 1_000,
   pairs: 5,

@@ -60,8 +60,8 @@ function mostText({ mostCpu }: Bench): string {
 }
 
 function show(
-  { what, leastShare, mostCpu }: Bench,
-  { rate, cpu }: Cost,
+  { what, leastShare, mostCpu, rates }: Bench,
+  { rate, cpu, perSec }: Cost,
   pairs: number,
   count: number,
 ): string {
@@ -69,6 +69,7 @@ function show(
     `${pairs} pairs of ${what(count)}: medians (and 95 % intervals)`,
     `  rate            ${words(rate)}, at least ${leastShare}: ${verdict(rate.median >= leastShare)}`,
     `  processor time  ${words(cpu)}${mostCpu === undefined ? '' : `, at most ${mostCpu}: ${verdict(cpu.median <= mostCpu)}`}`,
+    ...(rates === undefined ? [] : [`  medians         ${rates(...perSec)}`]),
     '',
   ].join('\n')
 }

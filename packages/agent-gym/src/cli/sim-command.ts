@@ -106,6 +106,7 @@ async function playMany(
   // As it is now: the sources may change while it runs.
   const commit = evidence === true || file !== undefined ? currentCommit() : ''
   const begunAt = performance.now()
+  console.err.write(`plays seeds ${asked.first} to ${asked.last} on ${threads} threads\n`)
   let nextTold = 1_000
   const tell = (done: number, broken: readonly Simulated[]) => {
     for (const life of broken) console.err.write(`${textOf(life)}\n`)
@@ -113,15 +114,20 @@ async function playMany(
     console.err.write(`${done} seeds\n`)
     nextTold += 1_000
   }
+  const heard = () => console.err.write('interrupted: it ends after the seeds that are under way\n')
+  signal.addEventListener('abort', heard, { once: true })
   const run = await runSeeds(asked, threads, tell, signal)
   const seeds = { first: asked.first, last: asked.first + run.seeds - 1 }
   const isWhole = seeds.last === asked.last
-  if (!isWhole) console.err.write(`ended early, after seed ${seeds.last}\n`)
+  if (!isWhole)
+    console.err.write(
+      run.seeds === 0 ? 'ended before a seed was played\n' : `ended early, after seed ${seeds.last}\n`,
+    )
   const seconds = (performance.now() - begunAt) / 1_000
   const lacks = missing(run.seeds, run.counts)
   for (const line of lacks) console.err.write(`too little happened: ${line}\n`)
   const done = keptRun(seeds, run, { seconds, threads, commit })
-  const runs = file === undefined ? [done] : keep(file, before, done)
+  const runs = file === undefined ? [done] : run.seeds === 0 ? before : keep(file, before, done)
   console.out.write(evidence === true ? evidenceOf(runs) : summary(run, seconds))
   if (run.broken.length > 0 || lacks.length > 0) return exitCode.failed
   return isWhole ? exitCode.ok : exitCode.interrupted

@@ -73,8 +73,8 @@ export async function runSeeds(
   return { ...run, broken: run.broken.toSorted((a, b) => a.seed - b.seed) }
 }
 
-/** Seeds that a thread is given at once: it ends early after those that it has. */
-const STRETCH = 5
+/** Seeds that a thread is given at once: a range that is interrupted ends after those that are under way. */
+const STRETCH = 1
 
 /** One thread takes stretches until none is left. */
 function playStretches(stretches: SeedRange[], took: (stretch: Stretch) => void): Promise<void> {

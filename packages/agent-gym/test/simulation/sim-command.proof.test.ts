@@ -1,6 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { simCommand } from '../../src/cli/sim-command.ts'
 
@@ -79,16 +82,50 @@ describe('pnpm sim', () => {
         '1',
       )
       expect(code).toBe(130)
-      expect(out).toMatch(/^5 seeds \(/)
-      expect(err).toBe('ended early, after seed 5\n')
+      expect(out).toMatch(/^1 seeds \(/)
+      expect(err).toBe(
+        'plays seeds 1 to 4000 on 1 threads\ninterrupted: it ends after the seeds that are under way\nended early, after seed 1\n',
+      )
     },
   )
 
-  test('a range that is interrupted before it begins plays nothing', async () => {
-    const { code, out } = await simUntil(AbortSignal.abort(), '--seeds', '1..4000')
+  test('a range that is interrupted before it begins plays nothing, and keeps nothing', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ku0-kept-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'runs.json')
+    const { code, out } = await simUntil(AbortSignal.abort(), '--seeds', '1..4000', '--keep', file)
     expect(code).toBe(130)
     expect(out).toMatch(/^0 seeds \(/)
+    expect(existsSync(file)).toBe(false)
   })
+
+  test(
+    'a range that two signals end keeps what was played: a package manager hands on what a terminal tells all',
+    { timeout },
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'ku0-kept-'))
+      onTestFinished(() => rmSync(folder, { recursive: true }))
+      const file = join(folder, 'runs.json')
+      const bin = fileURLToPath(new URL('../../bin/sim.mjs', import.meta.url))
+      const args = [bin, '--seeds', '1..4000', '--threads', '1', '--keep', file]
+      const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+      const ended = once(child, 'exit')
+      let heard = ''
+      const hears = async (text: string) => {
+        for await (const chunk of child.stderr.iterator({ destroyOnReturn: false })) {
+          heard += String(chunk)
+          if (heard.includes(text)) return
+        }
+      }
+      await hears('plays seeds')
+      child.kill('SIGINT')
+      await hears('interrupted')
+      child.kill('SIGINT')
+      child.stderr.resume()
+      expect(await ended).toEqual([130, null])
+      expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject([{ first: 1, last: 1 }])
+    },
+  )
 
   test('--evidence makes a page of it', { timeout }, async () => {
     const { code, out } = await sim('--seeds', '4..4', '--evidence')
