@@ -13,7 +13,14 @@ export interface Sample {
   readonly noticed: number
   /** Of the noticed ones, those whose tests did not end in time. */
   readonly timedOut: readonly string[]
-  readonly unnoticed: readonly { readonly change: string; readonly judged?: string }[]
+  readonly unnoticed: readonly Unnoticed[]
+}
+
+interface Unnoticed {
+  readonly change: string
+  /** What a person found: a reason why nothing can tell it, or that a test that came after the draw does. */
+  readonly judged?: string
+  readonly noticedSince?: true
 }
 
 /**
@@ -50,23 +57,40 @@ export function intervalOf(noticed: number, drawn: number): readonly [least: num
   return [from ?? 0, to ?? 100]
 }
 
-/** Runs of one seed on one commit add up: the last one's, and those that belong to it. */
-function lastDraw(samples: readonly Sample[]): readonly Sample[] {
-  const last = samples.at(-1)
-  const seedOf = ({ draw }: Sample) => draw.split(':')[0]
-  return last === undefined
-    ? []
-    : samples.filter((it) => it.commit === last.commit && seedOf(it) === seedOf(last))
+/** Runs of one seed on one commit add up to a draw; the last draw last. */
+function drawsOf(samples: readonly Sample[]): readonly (readonly Sample[])[] {
+  const draws = Map.groupBy(samples, ({ commit, draw }) => `${commit} ${draw.split(':')[0]}`)
+  return [...draws.values()].toSorted(
+    (a, b) => samples.indexOf(a.at(-1) as Sample) - samples.indexOf(b.at(-1) as Sample),
+  )
+}
+
+function countsOf(runs: readonly Sample[]): {
+  readonly noticed: number
+  readonly drawn: number
+  readonly since: number
+} {
+  const noticed = runs.reduce((sum, it) => sum + it.noticed, 0)
+  const unnoticed = runs.flatMap((it) => it.unnoticed)
+  const since = unnoticed.filter(({ noticedSince }) => noticedSince).length
+  return { noticed, drawn: noticed + unnoticed.length, since }
+}
+
+/** A draw in one line: its rate, and between which rates that of all lies. */
+function lineOf(runs: readonly Sample[]): string {
+  const { noticed, drawn } = countsOf(runs)
+  const [lowest, highest] = intervalOf(noticed, drawn).map((it) => it.toFixed(1))
+  return `${((100 * noticed) / drawn).toFixed(1)} % of ${drawn} at ${runs[0]?.commit.slice(0, 12)} (${lowest} % to ${highest} %)`
 }
 
 /** The results as a page. */
 export function samplePageOf(samples: readonly Sample[]): string {
-  const runs = lastDraw(samples)
+  const draws = drawsOf(samples)
+  const runs = draws.at(-1) ?? []
   const [last] = runs
   if (last === undefined) return '# Evidence: changes of the core drawn at random\n'
-  const noticed = runs.reduce((sum, it) => sum + it.noticed, 0)
+  const { noticed, drawn, since } = countsOf(runs)
   const unnoticed = runs.flatMap((it) => it.unnoticed)
-  const drawn = noticed + unnoticed.length
   const [lowest, most] = intervalOf(noticed, drawn)
   const where = lowest >= least ? 'above' : most < least ? 'below' : 'around'
   return [
@@ -81,6 +105,12 @@ export function samplePageOf(samples: readonly Sample[]): string {
     `| drawn    | ${drawn}, by \`${runs.map(({ draw }) => draw).join('`, `')}\` |`,
     `| noticed  | ${noticed}: ${((100 * noticed) / drawn).toFixed(1)} %, of which ${runs.flatMap((it) => it.timedOut).length} by tests that did not end in time |`,
     `| the rate of all changes lies, in 95 of 100 draws | from ${lowest.toFixed(1)} % to ${most.toFixed(1)} %: ${where} the bar |`,
+    ...(since === 0
+      ? []
+      : [
+          `| noticed with the tests that came after the draw | ${noticed + since}: ${((100 * (noticed + since)) / drawn).toFixed(1)} % |`,
+        ]),
+    ...draws.slice(0, -1).map((earlier) => `| an earlier draw | ${lineOf(earlier)} |`),
     `| commit   | ${last.commit.slice(0, 12)}, ${last.date} |`,
     `| machine  | ${[...new Set(runs.map(({ machine }) => machine))].join('; ')} |`,
     '',
@@ -88,7 +118,10 @@ export function samplePageOf(samples: readonly Sample[]): string {
     '',
     '| change | what came of it |',
     '| ------ | --------------- |',
-    ...unnoticed.map(({ change, judged }) => `| ${change} | ${judged ?? 'not looked into yet'} |`),
+    ...unnoticed.map(
+      ({ change, judged, noticedSince }) =>
+        `| ${change} | ${judged ?? (noticedSince ? 'a test that came after notices it' : 'not looked into yet')} |`,
+    ),
     '',
   ].join('\n')
 }

@@ -250,6 +250,13 @@ describe('changes that are drawn', () => {
     expect(page).toContain('| noticed  | 95: 95.0 %, of which 0 by')
     expect(page).toContain('from 88.8 % to 97.8 %: around the bar')
     expect(page).toContain('| a.ts:1: X | the same |\n| a.ts:4: Y | not looked into yet |')
+    expect(page).toContain('| an earlier draw | 100.0 % of 1 at a (20.7 % to 100.0 %) |')
+    expect(page).not.toContain('with the tests that came after')
+    const since = samplePageOf([
+      { ...run, commit: 'b', draw: 'a:0-1', noticed: 3, unnoticed: [{ change: 'c', noticedSince: true }] },
+    ])
+    expect(since).toContain('| noticed with the tests that came after the draw | 4: 100.0 % |')
+    expect(since).toContain('| c | a test that came after notices it |')
     expect(intervalOf(1_000, 1_000).map((it) => it.toFixed(1))).toEqual(['99.6', '100.0'])
   })
 })

@@ -3,6 +3,7 @@ import { approvalName, type ApprovalTerms } from '../../src/approval/approval.ts
 import type { ApprovalRequest } from '../../src/approval/request.ts'
 import {
   countVerdict,
+  escalatesNow,
   openApproval,
   outcomeAtTimeout,
   refusalOf,
@@ -164,5 +165,38 @@ describe('why a task fails that nobody approved (docs/semantics.md 12.2)', () =>
     ['a timer, however often something was rejected', 'fired', timer, 9],
   ])('it does not fail of %s', (_, outcome, open, rejections) => {
     expect(why(outcome, { open, rejections })).toBeUndefined()
+  })
+})
+
+describe('a rejection that a person is asked about (docs/semantics.md 14.3)', () => {
+  const escalating: WaitRow = { ...wait, terms: { ...terms, escalates: true } }
+  const asks = (open: WaitRow, outcome: Parameters<typeof escalatesNow>[3], rejections: number) =>
+    escalatesNow(
+      workingSet({ tasks: [task], verdicts: new Map([[7, { approvedSeq: 0, rejections }]]) }),
+      task,
+      open,
+      outcome,
+    )
+
+  test('14.3 is one more than is allowed', () => {
+    expect([2, 3, 4].map((rejections) => asks(escalating, 'rejected', rejections))).toEqual([
+      false,
+      true,
+      true,
+    ])
+  })
+
+  test.each<[string, WaitRow, Parameters<typeof escalatesNow>[3]]>([
+    ['no rejection', escalating, 'approved'],
+    ['the end of its time', escalating, 'fail'],
+    ['one of a task without a table of recovery', wait, 'rejected'],
+    [
+      'one that the handler gets',
+      { ...escalating, terms: { ...terms, escalates: true, onReject: 'throw' } },
+      'rejected',
+    ],
+    ['a timer', timer, 'rejected'],
+  ])('14.3 is not %s', (_, open, outcome) => {
+    expect(asks(open, outcome, 9)).toBe(false)
   })
 })

@@ -105,6 +105,19 @@ describe('parseExecutionConfig', () => {
     [{ LEASE_TTL_MS: 5 }, 'LEASE_TTL_MS', 'no such setting, did you mean leaseTtlMs?', 5],
     [{ heartbeatInterval: 5 }, 'heartbeatInterval', 'no such setting, did you mean heartbeatIntervalMs?', 5],
     [{ 'max crashs': 5 }, '["max crashs"]', 'no such setting, did you mean maxCrashes?', 5],
+    [{ capacity: 7 }, 'capacity', 'no such setting, write workers: { capacity: 7 } beside config', 7],
+    [
+      { concurrency: 'all' },
+      'concurrency',
+      'no such setting, write workers: { capacity: 4 } beside config',
+      'all',
+    ],
+    [
+      { maxConcurrency: 1.5 },
+      'maxConcurrency',
+      'no such setting, write workers: { capacity: 4 } beside config',
+      1.5,
+    ],
     [{ pollEvery: 5 }, 'pollEvery', `no such setting; there are ${settings}`, 5],
     [
       JSON.parse('{"__proto__":{"leaseTtlMs":1}}'),

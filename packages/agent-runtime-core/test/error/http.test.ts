@@ -104,6 +104,14 @@ describe('errors of HTTP clients', () => {
     )
   })
 
+  test('the headers of a restored error are read as those of fetch are', () => {
+    const record = describeError(Object.assign(new Error('e'), { status: 429, headers: kept }))
+    const { headers } = toRuntimeError(record) as unknown as { readonly headers: Headers }
+    expect(headers).toEqual(kept)
+    expect([headers.get('Retry-After'), headers.has('Retry-After')]).toEqual(['7', true])
+    expect([headers.get('x-other'), headers.has('x-other')]).toEqual([null, false])
+  })
+
   test('many or long headers are cut', () => {
     const many = Object.fromEntries(
       Array.from({ length: 190 }, (_, n) => [
@@ -121,6 +129,9 @@ describe('errors of HTTP clients', () => {
     expect(headersOf({ [`x-ratelimit-${'k'.repeat(40)}`]: '1', 'request-id': 'r' })).toEqual({
       'request-id': 'r',
     })
+    const longest = `x-ratelimit-${'k'.repeat(36)}`
+    expect(longest).toHaveLength(48)
+    expect(headersOf({ [longest]: '1' })).toEqual({ [longest]: '1' })
     // Of a list without an end only the beginning is read.
     const read: string[] = []
     const endless = {

@@ -80,7 +80,7 @@ describe('13.1 the stages of a pipeline', () => {
 })
 
 describe('13.2 the tasks of a pipeline', () => {
-  const worker = (capacity: number, types = ['*'], state: 'idle' | 'draining' = 'idle') => ({
+  const worker = (capacity: number, types = ['*'], state: 'idle' | 'draining' | 'silent' = 'idle') => ({
     capacity,
     types,
     state,
@@ -93,6 +93,8 @@ describe('13.2 the tasks of a pipeline', () => {
     expect(
       slotShortage(types, [worker(2, ['load']), worker(9, ['other']), worker(9, ['*'], 'draining')]),
     ).toEqual({ tasks: 3, slots: 2 })
+    expect(slotShortage(types, [worker(2), worker(9, ['*'], 'silent')])).toEqual({ tasks: 3, slots: 2 })
+    expect(slotShortage(types, [worker(3)])).toBeUndefined()
     // That nobody runs them is said elsewhere.
     expect(slotShortage(types, [worker(9, ['other'])])).toBeUndefined()
     expect(slotShortage([], [worker(1)])).toBeUndefined()

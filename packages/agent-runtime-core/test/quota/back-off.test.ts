@@ -124,4 +124,35 @@ describe('a key that is blocked for the first time is counted from now on (docs/
     expect(ws.stream(ws.task(sequence)?.stream ?? 0).quotaKeys).toEqual([key])
     expect(ws.quota(key)).toStrictEqual({ ...fresh, queued: 1 })
   })
+
+  test('14.3 a task that falls back to the model in the same commit takes its key, and leaves that of the model before', () => {
+    const recovered = (model?: string) =>
+      JSON.stringify({
+        recovery: { category: 'crash', kind: 'error', strategy: 'fallback_agent', ...(model && { model }) },
+      })
+    const keysAfter = (type: 'task.requeued' | 'signal.received', data: string, named: boolean) => {
+      const ws = workingSet(named ? naming(queued) : { tasks: [queued] })
+      ws.move(ws.taskNow({ id: 7 }), {}, type, data)
+      refuse(ws, 30)
+      return ws.stream(ws.task(7)?.stream ?? 0).quotaKeys
+    }
+    expect(keysAfter('task.requeued', recovered('big'), false)).toEqual([key])
+    expect(keysAfter('task.requeued', recovered('small'), false)).toEqual([])
+    expect(keysAfter('task.requeued', recovered('small'), true)).toEqual([])
+    expect(keysAfter('task.requeued', recovered(), true)).toEqual([key])
+    expect(keysAfter('task.requeued', '{}', true)).toEqual([key])
+    expect(keysAfter('signal.received', recovered('big'), false)).toEqual([])
+  })
+
+  test('14.3 a tool is no model: a task that falls back keeps the keys of its tools', () => {
+    const ws = workingSet({ tasks: [queued], naming: new Map([['tool:web', [7]]]) })
+    ws.move(
+      ws.taskNow({ id: 7 }),
+      {},
+      'task.requeued',
+      '{"recovery":{"category":"crash","kind":"error","model":"small","strategy":"fallback_agent"}}',
+    )
+    refuse(ws, 30, ['tool:web'])
+    expect(ws.stream(ws.task(7)?.stream ?? 0).quotaKeys).toEqual(['tool:web'])
+  })
 })

@@ -29,6 +29,11 @@ describe('2.8 the rate limit in an HTTP answer', () => {
     ],
     [429, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(now / 1_000 + 90) }, 90_000],
     [429, { 'ratelimit-remaining': '0', 'ratelimit-reset': '12' }, 12_000],
+    [429, { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1h2m3.5s' }, 3_723_500],
+    [429, { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '2s5ms' }, 2_005],
+    [429, { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '' }, undefined],
+    [429, { 'x-ratelimit-remaining-tokens': ' 0 ', 'x-ratelimit-reset-tokens': '1s' }, 1_000],
+    [429, { 'x-ratelimit-limit': '0', 'x-ratelimit-reset': '1s' }, undefined],
     // The last of the limits that are used up is waited for.
     [
       429,

@@ -14,7 +14,14 @@ import {
   type TaskRow,
   type WaitRow,
 } from '../../src/transition.ts'
-import { blobReference, childKey, evaluationKey, storedText } from '../../src/transition/working-set.ts'
+import type { EntryRow } from '../../src/ledger/row.ts'
+import {
+  blobReference,
+  childKey,
+  entryKey,
+  evaluationKey,
+  storedText,
+} from '../../src/transition/working-set.ts'
 import {
   budget,
   budgetsIn,
@@ -230,6 +237,30 @@ describe('clients', () => {
     expect([ws.clientCount, names(ws), [...ws.clients.changed]]).toEqual([1, ['bob'], [['ada', undefined]]])
     expect(ws.client('ada')).toStrictEqual(newClient(3, 'ada'))
     expect([ws.clientCount, names(ws), [...ws.clients.changed.keys()]]).toEqual([2, ['ada', 'bob'], ['ada']])
+  })
+
+  test('the purchase of a key is that of this flush, or the committed one of that client, until the client is forgotten', () => {
+    const before = { client: 'ada', key: 'k', seq: 1 } as EntryRow
+    const ws = workingSet({ clients, next, entries: new Map([[entryKey('ada', 'k'), before]]) })
+    expect([ws.entry('ada', 'k'), ws.entry('bob', 'k'), ws.entry('ada', 'l')]).toEqual([
+      before,
+      undefined,
+      undefined,
+    ])
+    expect(() => ws.lastEntry).toThrow('no entry was added')
+    const added = ['k', 'l'].flatMap((of) =>
+      ['ada', 'bob'].map((client) => ({ client, key: of, seq: 2 }) as EntryRow),
+    )
+    for (const row of added) ws.addEntry(row)
+    expect(ws.lastEntry).toBe(added[3])
+    expect(added.map(({ client, key }) => ws.entry(client, key ?? ''))).toEqual(added)
+    ws.dropClient('ada')
+    expect([ws.entry('ada', 'k'), ws.entry('ada', 'l'), ws.entry('bob', 'l')]).toEqual([
+      undefined,
+      undefined,
+      added[3],
+    ])
+    expect(ws.ledger).toEqual([added[1], added[3]])
   })
 
   test('one that came in this flush can be forgotten in it', () => {

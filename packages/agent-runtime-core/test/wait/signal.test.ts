@@ -1,3 +1,4 @@
+import { RESTART_NAME } from '../../src/supervision/supervision.ts'
 import { describe, expect, test } from 'vitest'
 import { approvalName, type ApprovalTerms } from '../../src/approval/approval.ts'
 import { childName } from '../../src/child/child.ts'
@@ -135,6 +136,11 @@ describe('a signal (docs/semantics.md 12.4)', () => {
     [
       'one, and ends of children besides',
       ['a', childName('c'), childName('d')],
+      { delivered: true, state: 'running', awaited: false },
+    ],
+    [
+      'one, and restarts of its children besides',
+      ['a', RESTART_NAME, RESTART_NAME],
       { delivered: true, state: 'running', awaited: false },
     ],
   ])('to a task that may keep two unread, and has %s', (_, kept, outcome) => {
