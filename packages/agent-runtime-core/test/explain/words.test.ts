@@ -66,10 +66,10 @@ describe('why a task that was started before is due at a time', () => {
     expect(sinceText(last({ recovery, failure }))).toBe(`${text}: it broke`)
   })
 
-  test('14.3 another agent has a model that nobody named', () => {
-    const recovery = { category: 'crash', kind: 'error', strategy: 'fallback_agent' } as const
+  test('14.3 another agent is a task that it is handed over to', () => {
+    const recovery = { category: 'crash', kind: 'error', strategy: 'fallback_agent', task: 'ask' } as const
     expect(sinceText(last({ recovery }))).toBe(
-      ', to be tried with model of another agent after a failure of category crash',
+      ", to be handed over to 'ask' after a failure of category crash",
     )
   })
 })

@@ -14,7 +14,7 @@ export const typed: readonly string[] = wordsOf(`
   decideAdmission decideAtDecision decideBackoff decideCatchUp decideChain decideDivergence decideOutcome decidePassStart decideReplacement decideReplay decideScaling
   describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey firstLines handOverKey
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isFinal parseJson
-  isFinalError isInternal isOneOf isQuickDeath isRetryWait isVoid keyText laneFor countedGroups dueGroups newestOf
+  isFinalError isHandOver isInternal isOneOf isQuickDeath isRetryWait isVoid keyText laneFor countedGroups dueGroups newestOf
   listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection
   pastFailure patienceKey pauseOf pressureOf problemsIn promiseIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure Heap mergedSeries withRefused rolledUp samplesOf shareIncrement softAboveHard strongestRecovery suggestionFor
