@@ -1,6 +1,7 @@
 import type { Claim } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { Scene } from '@ku0/agent-runtime-conformance'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { expect, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
 import { verifyStore } from '../../src/index.ts'
@@ -124,3 +125,83 @@ test.each(sides)(
     expect(await verifyStore(proxy.url)).toMatchObject({ ok: true, faults: [] })
   },
 )
+
+/** How a process goes that holds a task: its connections end, or it is stopped and its lease runs out. */
+const ends = [
+  ['dies', 'owner_dead'],
+  ['is stopped', 'expired'],
+] as const
+
+test.each(ends.flatMap(([end, reason]) => sides.map((side) => [end, side, reason] as const)))(
+  'A18 a process %s with a task, and the connections of the one that takes over are cut %s any statement of that: the task ends once',
+  { timeout: 1_200_000 },
+  async (end, side, reason) => {
+    const server = await sharedServer()
+    const proxy = await CuttingProxy.start(server.newStore())
+    const own = { ...config, leaseTtlMs: 2_000, heartbeatIntervalMs: 500 }
+    let lives = 0
+    await Scene.play(
+      (setting) => newPostgresStore(setting.config, setting.environment, proxy.url),
+      { digest: nodeDigest, quiet, config: own },
+      async (scene) => {
+        await scene.worker('w', 1, ['*'], 0)
+        for (let wasCut = true; wasCut;) {
+          const taskId = await scene.accepted({ idempotencyKey: `life ${lives}` })
+          const leave = await begun(`${end} ${lives + 1}`, {
+            scene,
+            url: proxy.target,
+            isDead: end === 'dies',
+          })
+          await scene.idle()
+          let left = 1 + lives * nth
+          proxy.atStatement = () => ((left -= 1) === 0 ? side : undefined)
+          lives += 1
+          scene.free('w')
+          while ((await scene.state(taskId)) !== 'completed') {
+            const claim = await scene.claim()
+            expect((await scene.steps(taskId)).map(({ key }) => key)).toEqual(['charge'])
+            await scene.settle(claim)
+          }
+          await expectEnded(scene)
+          const [first] = await scene.read({ kind: 'leases', taskId })
+          expect(first).toMatchObject({ workerId: `${end} ${lives}`, endReason: reason })
+          await leave()
+          await prune(scene)
+          wasCut = left <= 0
+        }
+        proxy.atStatement = undefined
+        const { submitted, completed } = (await scene.stats()).totals
+        expect({ submitted, completed }).toEqual({ submitted: lives, completed: lives })
+        expect(scene.failures).toEqual([])
+        expect(await scene.violations()).toEqual([])
+      },
+    )
+    expect(proxy.cuts).toBe(lives - 1)
+    expect(lives).toBeGreaterThan(draws(1, 1, 10))
+    expect(await verifyStore(proxy.url)).toMatchObject({ ok: true, faults: [] })
+  },
+)
+
+interface Going {
+  /** Of the process that takes over. */
+  readonly scene: Scene
+  readonly url: string
+  readonly isDead: boolean
+}
+
+/** A process takes the next task, records its step, and goes. Its own time stands still from then on. What is returned lets go of it. */
+async function begun(name: string, { scene, url, isDead }: Going): Promise<() => Promise<void>> {
+  const link = await CuttingProxy.start(url)
+  const environment = createVirtualEnvironment(name, { digest: nodeDigest })
+  environment.clock.advanceTo(scene.clock.now())
+  const store = await newPostgresStore(scene.config, environment, link.url)
+  const going = new Scene(store, scene.config, environment.clock, { digest: nodeDigest, quiet })
+  await going.worker(name, 1)
+  await going.step(await going.claim(), 'charge', '"paid"')
+  await going.idle()
+  if (isDead) {
+    link.isDown = true
+    link.cutAll()
+  }
+  return () => going.settled(store.close())
+}
