@@ -44,5 +44,7 @@ async function stillWaits(
 ): Promise<boolean> {
   const task = await client.status(taskId)
   if (task?.state !== 'waiting') return false
-  return waits.length === 0 || task.waits.some((open) => waits.some(({ key }) => key === open.key))
+  // What is not named may be among them.
+  if (waits.length === 0 || task.moreWaits !== undefined) return true
+  return task.waits.some((open) => waits.some(({ key }) => key === open.key))
 }

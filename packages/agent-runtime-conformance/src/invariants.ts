@@ -166,7 +166,10 @@ function* eventRules({ record, events }: TaskSnapshot, it: InvariantCase): Itera
       yield `I16 ${key} is ${textOf(actual)}, its events say ${textOf(value)}`
   }
   if (record.state === 'waiting') {
-    const [actual, expected] = [canonical(record.waits), canonical(folded.waits)]
+    const { waits, moreWaits = 0 } = record
+    const named = folded.waits.slice(0, waits.length)
+    const more = folded.waits.length - waits.length
+    const [actual, expected] = [canonical({ waits, more: moreWaits }), canonical({ waits: named, more })]
     if (actual !== expected) yield `I16 it waits for ${actual}, its events say ${expected}`
   }
 }

@@ -99,7 +99,12 @@ function waitsText(
   const others = waits
     .filter(({ kind, key }) => kind !== 'child' && !isPatience(key))
     .map((wait) => stageWaitText(wait.key, pipeline) ?? waitText(wait, failureOf))
-  return [...(keys.length === 0 ? [] : [childrenText(keys, children?.first ?? [])]), ...others].join(' or ')
+  const more = others.length > MAX_OTHERS ? [`${others.length - MAX_OTHERS} more`] : []
+  return [
+    ...(keys.length === 0 ? [] : [childrenText(keys, children?.first ?? [])]),
+    ...others.slice(0, MAX_OTHERS),
+    ...more,
+  ].join(' or ')
 }
 
 /** Children are counted, and the first few named, with what they do. */
@@ -145,6 +150,8 @@ function queuedWords(waitsFor: string): string {
 
 /** More names than that are read by nobody. */
 const MAX_NAMED = 5
+/** Waits for other things than children are seldom many. */
+const MAX_OTHERS = 100
 
 /** The step or child that is tried again at the end of a wait; undefined for another wait. */
 export function retriedIn(key: string): string | undefined {

@@ -57,8 +57,10 @@ export interface Explanation {
   readonly placement?: Placement
   /** How often it went back to the queue, and why last; absent when it never did. */
   readonly requeued?: Requeues
-  /** Waiting: all that it waits for, in the order of the calls. */
+  /** Waiting: the first things that it waits for, in the order of the calls, at most a hundred. */
   readonly waits?: readonly OpenWait[]
+  /** Waiting: for how many more. */
+  readonly moreWaits?: number
   /** Not over: the last failures of the steps that are between their tries, the latest first, at most twenty. */
   readonly stepFailures?: readonly StepFailure[]
   /** Waiting: its children that have not ended. */

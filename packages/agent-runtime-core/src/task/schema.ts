@@ -69,8 +69,10 @@ export const TaskRecord = z.discriminatedUnion('state', [
     state: z.literal('waiting'),
     startedAt: z.number(),
     waitingFor: z.enum(waitReasons),
-    /** In the order of the calls. */
+    /** The first of them in the order of the calls, at most a hundred. */
     waits: z.array(OpenWait),
+    /** How many more are open. */
+    moreWaits: z.int().min(1).optional(),
     /** Where its code and its recorded history differ, when it is parked for that. */
     divergence: Divergence.optional(),
   }),

@@ -145,6 +145,7 @@ export function prepareLoad(db: Queries) {
     .prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM output WHERE task = ?')
     .pluck()
   const waits = from('wait', 'WHERE task = ? ORDER BY position, key')
+  const firstWaits = from('wait', 'WHERE task = ? ORDER BY position, key LIMIT ? + 0')
   // Without their values, which may be many and long: most are not taken now.
   const signals = db.prepare<[number], { seq: number; name: string; at: number }>(
     'SELECT signal.seq, name, event.at FROM signal JOIN event USING (task, seq) WHERE signal.task = ? ORDER BY signal.seq',
@@ -274,6 +275,7 @@ export function prepareLoad(db: Queries) {
     verdicts: (taskId: number): VerdictsRow => verdictsOf(lastApproval(taskId), rejections.all(taskId)),
     outputs: (taskId: number) => outputs.get(taskId) ?? 0,
     waits: (taskId: number) => waits.all(taskId).map(waitOf),
+    firstWaits: (taskId: number, limit: number) => firstWaits.all(taskId, limit).map(waitOf),
     signals: (taskId: number): SignalRow[] =>
       signals
         .all(taskId)

@@ -29,6 +29,7 @@ import {
   type TaskRow,
   waitingText,
 } from '@ku0/agent-runtime-core/transition'
+import { openWaitOf } from './memos.ts'
 import { prepareQueueView, type QueueContext, type QueueView } from './queue-view.ts'
 
 /** Children and steps that are named. */
@@ -126,15 +127,25 @@ export function prepareExplain(
         const children = childrenOf(row)
         const shortage = shortageOf(row)
         // A task may have many events: they are read only for a step that is to be tried again.
-        const isRetrying = record.waits.some(({ key }) => retriedIn(key) !== undefined)
+        const { moreWaits } = record
+        const waits = moreWaits === undefined ? record.waits : load.waits(row.id).map(openWaitOf)
+        const isRetrying = waits.some(({ key }) => retriedIn(key) !== undefined)
         const failures = isRetrying ? failuresOf(row) : []
         const failureOf = (step: string) => failures.find((failure) => failure.step === step)
         return {
           ...base,
-          summary: waitingText(record, askingAbove(row), children, failureOf, pipelineOf(row), shortage),
+          summary: waitingText(
+            { ...record, waits },
+            askingAbove(row),
+            children,
+            failureOf,
+            pipelineOf(row),
+            shortage,
+          ),
           reason: record.waitingFor,
           waits: record.waits,
-          ...between(failures, record.waits),
+          ...(moreWaits === undefined ? {} : { moreWaits }),
+          ...between(failures, waits),
           ...(children === undefined ? {} : { children }),
           ...(shortage === undefined ? {} : { shortage }),
           ...asking(row),

@@ -50,6 +50,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
       "SELECT seq FROM event WHERE task = ? AND seq > ? AND type IN ('task.started', 'step.started', 'step.completed', 'step.failed', 'child.spawned', 'wait.started', 'wait.resolved', 'approval.requested') LIMIT 1",
     )
     .pluck()
+  const waitCount = db.prepare<[number], number>('SELECT count(*) FROM wait WHERE task = ?').pluck()
   const newestTask = db.prepare<[], number | null>('SELECT max(id) FROM task').pluck()
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
 
@@ -131,7 +132,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
           state: 'waiting',
           startedAt: started,
           waitingFor: row.waitReason as WaitReason,
-          waits: load.waits(row.id).map(openWaitOf),
+          ...waitsOf(row),
           ...(row.waitReason === 'divergence' ? divergenceOf(row) : {}),
         }
       case 'completed':
@@ -170,6 +171,14 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
         }
       }
     }
+  }
+
+  /** A task may have thousands of them, and a list a thousand such tasks. */
+  function waitsOf({ id }: TaskRow): Pick<Waiting, 'waits' | 'moreWaits'> {
+    const found = load.firstWaits(id, MAX_WAITS + 1)
+    const waits = found.slice(0, MAX_WAITS).map(openWaitOf)
+    const moreWaits = found.length > MAX_WAITS ? (waitCount.get(id) ?? 0) - MAX_WAITS : 0
+    return { waits, ...(moreWaits > 0 ? { moreWaits } : {}) }
   }
 
   function storedValue(data: Record<string, unknown>, name: string, row: TaskRow): string {
@@ -260,7 +269,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
       if (chars > MAX_PAGE_CHARS) break
       const record = read(row)
       tasks.push(record)
-      chars += (record.input?.length ?? 0) + (record.state === 'completed' ? record.output.length : 0)
+      chars += sizeOf(record)
     }
     const next = isWhole && rows.length === tasks.length ? from : tasks.at(-1)?.sequence
     return { tasks, ...(next === undefined ? {} : { cursor: next }) }
@@ -323,6 +332,25 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     return { from, end, parent: filter.parent === null ? null : parent?.id, isEmpty }
   }
 }
+
+type Waiting = Extract<TaskRecord, { state: 'waiting' }>
+
+/** How many characters of a task there may be many of. Waits that are not named were counted all the same. */
+function sizeOf(record: TaskRecord): number {
+  const input = record.input?.length ?? 0
+  if (record.state === 'completed') return input + record.output.length
+  if (record.state !== 'waiting') return input
+  const named = record.waits.reduce(
+    (sum, { key, name = '' }) => sum + WAIT_CHARS + key.length + name.length,
+    0,
+  )
+  return input + named + WAIT_CHARS * (record.moreWaits ?? 0)
+}
+
+/** Of a wait, besides its names. */
+const WAIT_CHARS = 64
+/** Waits that an answer names of a task. */
+const MAX_WAITS = 100
 
 /** Undefined for a text that the store never wrote. */
 function readable(text: string | undefined): Record<string, unknown> | undefined {

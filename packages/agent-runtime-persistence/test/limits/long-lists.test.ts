@@ -13,6 +13,20 @@ async function openScene() {
   return new Scene(store, config, environment.clock)
 }
 
+const keyOf = (n: number) => `${'x'.repeat(200)} ${String(n).padStart(3, '0')}`
+
+/** A task that waits for so many signals. */
+async function waiting(scene: Scene, count: number) {
+  const claim = await scene.running()
+  const waits = Array.from(
+    { length: count },
+    (_, position) =>
+      ({ key: keyOf(position), position, kind: 'signal', name: `${keyOf(position)} comes` }) as const,
+  )
+  await scene.write({ kind: 'suspend', leaseId: claim.leaseId, waits, stay: false })
+  return claim
+}
+
 /** All pages, and how many there were. */
 async function pages(scene: Scene, filter: TaskFilter) {
   const sequences: number[] = []
@@ -39,6 +53,30 @@ describe('a long list is read in slices, so that nothing waits for it (docs/ARCH
     await scene.submitMany(22_000)
     expect(await pages(scene, { types: ['rare'] })).toEqual({ sequences: [22_002, 1], count: 3 })
     expect(await pages(scene, { states: ['running'] })).toEqual({ sequences: [], count: 3 })
+    await scene.store.close()
+  })
+
+  test('a task that waits for much names the first things, and says how many more there are', async () => {
+    const scene = await openScene()
+    const { taskId } = await waiting(scene, 150)
+    const keys = Array.from({ length: 100 }, (_, n) => ({ key: keyOf(n) }))
+    for (const task of [await scene.task(taskId), ...(await scene.read({ kind: 'tasks', filter: {} })).tasks])
+      expect(task).toMatchObject({ waits: keys, moreWaits: 50 })
+    const explanation = await scene.read({ kind: 'explain', taskId })
+    expect(explanation).toMatchObject({ waits: keys, moreWaits: 50 })
+    expect(explanation?.summary).toMatch(/ or 50 more$/)
+    expect(await scene.violations()).toEqual([])
+    const { taskId: other } = await waiting(scene, 100)
+    expect(await scene.task(other)).not.toHaveProperty('moreWaits')
+    await scene.store.close()
+  })
+
+  test('waits with long names end a page before its limit', async () => {
+    const scene = await openScene()
+    for (let n = 0; n < 100; n++) await waiting(scene, 100)
+    const { sequences, count } = await pages(scene, { limit: 1_000, values: false })
+    expect(sequences).toHaveLength(100)
+    expect(count).toBe(2)
     await scene.store.close()
   })
 
