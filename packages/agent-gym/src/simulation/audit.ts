@@ -245,6 +245,7 @@ export class Audit {
       this.placement.rules(process, { started, leases, workers, now: this.leases.now, leaseTtlMs }),
     )
     // Tasks are spawned and given back in the order in which that was asked for, which the events do not tell.
+    if (this.structures.supervisors.hasAnew) return
     if (others > 0 || children * requeued > 0 || accepted.length + refused.length === 0) return
     const depth = streams.reduce((sum, stream) => sum + stream.depth, 0) + started.length - accepted.length
     this.#broken(depthRules(this.followed, { accepted, refused, depth }, this.#config))

@@ -8,8 +8,10 @@ import { Holders } from './holders.ts'
 import { drawRecovering } from './recoveries.ts'
 import {
   agreements,
+  drawOutside,
   drawPipeline,
   drawSupervisor,
+  inTurn,
   type Structures,
   withPartitions,
   withSteady,
@@ -55,6 +57,9 @@ export class Clients {
   readonly #late: SeededRandom
   #purchases = 0
   readonly #recovering: SeededRandom
+  readonly #outside: SeededRandom
+  readonly #turns: SeededRandom
+  #fromOutside = 0
   #built = { supervisors: 0, pipelines: 0, recovering: 0 }
 
   /**
@@ -93,6 +98,8 @@ export class Clients {
     this.#order = order
     this.#late = late
     this.#recovering = late.fork('recoveries')
+    this.#turns = late.fork('in turn')
+    this.#outside = late.fork('children from outside')
     this.#holders = new Holders(work.fork('holders'), workload, audit, (process, what, call) =>
       this.#call(process, what, call),
     )
@@ -178,7 +185,9 @@ export class Clients {
     const built = this.#built
     if (supervisors && built.supervisors < 3 && order.int(6) === 0) {
       const drawn = drawSupervisor(order, `team ${(built.supervisors += 1)}`)
-      this.#submitStructure(process, permanents && late.int(2) === 0 ? withSteady(drawn) : drawn)
+      const team = permanents && late.int(2) === 0 ? withSteady(drawn) : drawn
+      const takesTurns = this.#structures.inTurn && team === drawn && this.#turns.int(2) === 0
+      this.#submitStructure(process, takesTurns ? inTurn(drawn) : team)
     }
     if (pipelines && built.pipelines < 2 && order.int(8) === 0) {
       const drawn = drawPipeline(order, `line ${(built.pipelines += 1)}`)
@@ -189,11 +198,50 @@ export class Clients {
       const number = order.int(8)
       this.#buy(process, order.pick(clients), 1 + number, `order ${number}`)
     }
+    if (this.#structures.outside && this.#fromOutside < 12 && this.#outside.int(3) === 0)
+      this.#actOnTeam(process)
     const recovering = this.#recovering
     if (recoveries && built.recovering < 4 && recovering.int(4) === 0) {
       const name = `recovering ${(built.recovering += 1)}`
       this.#submitStructure(process, drawRecovering(recovering.fork(name), name), recovering)
     }
+  }
+
+  /** A child more for a supervisor, or the end or the new beginning of one that it has. */
+  #actOnTeam(process: SimulatedProcess): void {
+    const random = this.#outside
+    const { supervisors } = this.#audit.structures
+    const teams = supervisors.open(this.#audit.followed)
+    if (teams.length === 0) return
+    const { team, ids } = random.pick(teams)
+    const supervisor = this.#audit.taskId(team)
+    const roll = random.int(3)
+    const name = `outside ${(this.#fromOutside += 1)}`
+    if (roll === 0 || ids.length === 0) {
+      const restart = random.pick(['transient', 'temporary'] as const)
+      const program = drawOutside(random, name)
+      supervisors.asks(team, name, restart)
+      this.#call(
+        process,
+        `start '${name}' under task ${team}`,
+        (runtime) => runtime.supervisors.start(supervisor, name, 'program', program, { restart }),
+        refusesChild,
+      )
+      return
+    }
+    const id = random.pick(ids)
+    if (roll === 2) supervisors.asks(team, id)
+    this.#call(
+      process,
+      `${roll === 1 ? 'stop' : 'restart'} '${id}' under task ${team}`,
+      async (runtime) => {
+        if (roll === 2) return runtime.supervisors.restart(supervisor, id)
+        const { stopped, taskId } = await runtime.supervisors.stop(supervisor, id)
+        if (stopped) this.#audit.cancelAnswered(taskId)
+        return stopped
+      },
+      refusesChild,
+    )
   }
 
   #submitStructure(
@@ -351,27 +399,37 @@ export class Clients {
     return [...this.#audit.followed].filter(([, { row }]) => row.state < 3).map(([id]) => id)
   }
 
-  #call(process: SimulatedProcess, what: string, call: (runtime: Runtime) => Promise<unknown>): void {
+  #call(
+    process: SimulatedProcess,
+    what: string,
+    call: (runtime: Runtime) => Promise<unknown>,
+    more: ReadonlySet<string> = none,
+  ): void {
     process.main.enter(() => {
       const { runtime } = process
       if (runtime === undefined || process.isDead) return
       this.#findings.note('client', `${process.name}: ${what}`)
       call(runtime).then(
         () => this.#findings.note('client', `${process.name} answered: ${what}`),
-        (error: unknown) => this.#refused(process, what, error),
+        (error: unknown) => this.#refused(process, what, error, more),
       )
     })
   }
 
   /** The errors that may refuse a call while faults come; anything else is not documented. */
-  #refused(process: SimulatedProcess, what: string, error: unknown): void {
+  #refused(process: SimulatedProcess, what: string, error: unknown, more: ReadonlySet<string>): void {
     const { code = 'none', message } = error as { code?: string; message: string }
     this.#findings.note('client', `${process.name} refused ${code}: ${what}`)
-    if (!bearable.has(code)) this.#findings.violated('X18', `${what} was refused with ${code}: ${message}`)
+    if (!bearable.has(code) && !more.has(code))
+      this.#findings.violated('X18', `${what} was refused with ${code}: ${message}`)
   }
 }
 
 const clients = ['', 'ann', 'bob', 'cyd'] as const
+
+const none: ReadonlySet<string> = new Set()
+/** A child that has not ended, or whose id is taken. */
+const refusesChild: ReadonlySet<string> = new Set(['already_exists'])
 
 const bearable: ReadonlySet<string> = new Set([
   'store_busy',

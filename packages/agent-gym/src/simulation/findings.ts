@@ -46,6 +46,8 @@ export const counted = [
   'folded entries',
   'recoveries',
   'asked after failures',
+  'children from outside',
+  'children in turn',
 ] as const
 export type Counted = (typeof counted)[number]
 export type Counts = Readonly<Record<Counted, number>>

@@ -43,6 +43,8 @@ export const minimumPer100: Readonly<Partial<Record<Counted, number>>> = {
   'folded entries': 60,
   recoveries: 20,
   'asked after failures': 8,
+  'children from outside': 8,
+  'children in turn': 4,
 }
 
 /** Fewer seeds than that differ too much among themselves to be held to the minimums. */

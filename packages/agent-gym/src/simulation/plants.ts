@@ -349,6 +349,13 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
         if (ground.random.int(3) === 0) tables.giveToBoth()
       },
     })),
+  'a child from outside that nobody starts again': () =>
+    plain({
+      send: (message) =>
+        isWrite(message, 'startChild')
+          ? [{ ...message, operation: { ...message.operation, restart: 'temporary' as const } }]
+          : [message],
+    }),
   'a permanent child that stays completed': () =>
     plain({
       send(message) {

@@ -29,6 +29,10 @@ export interface Structures {
   readonly agreements: boolean
   /** Some supervisors have a permanent child. */
   readonly permanents: boolean
+  /** Clients start, stop and restart children of supervisors. */
+  readonly outside: boolean
+  /** The children of some supervisors come after the first, with its result. */
+  readonly inTurn: boolean
   /** Some pipelines have a stage with partitions. */
   readonly partitions: boolean
   /** Old entries of ledgers are folded. */
@@ -43,6 +47,8 @@ export const noStructures: Structures = {
   ledger: undefined,
   agreements: false,
   permanents: false,
+  outside: false,
+  inTurn: false,
   partitions: false,
   folds: false,
   recoveries: false,
@@ -62,6 +68,8 @@ export function drawStructures(random: SeededRandom, late: SeededRandom | undefi
     ...structures,
     folds: structures.ledger !== undefined && late?.int(2) === 0,
     recoveries: late?.fork('recoveries').int(4) === 0,
+    inTurn: structures.supervisors && late?.fork('in turn').int(2) === 0,
+    outside: structures.supervisors && late?.fork('children from outside').int(2) === 0,
   }
 }
 
@@ -174,6 +182,25 @@ export function drawSupervisor(
   return { type: upperType(strategy), program: { ...program, children } }
 }
 
+/** The same supervisor, whose other children come after the first. */
+export function inTurn({ type, program }: ReturnType<typeof drawSupervisor>): {
+  type: string
+  program: SupervisorProgram
+} {
+  return { type: inTurnType(type), program }
+}
+
+function inTurnType(type: string): string {
+  return `${type}, in turn`
+}
+
+/** A child from outside: it crashes some times, or never. */
+export function drawOutside(random: SeededRandom, name: string): Program {
+  const program = drawProgram(random, name, undefined, 1)
+  const attempts = random.pick([0, MAX_ATTEMPTS, MAX_ATTEMPTS + 1])
+  return attempts === 0 ? program : { ...program, calls: [...program.calls, { call: 'throw', attempts }] }
+}
+
 /**
  * The supervisor with a permanent child more. It is quick, so that in the end it has completed too often, and the supervisor is over: there is nobody who
  * stops it.
@@ -207,14 +234,14 @@ export type DoStep = (ctx: TaskContext, key: string, ms: number) => Promise<unkn
 
 /** The types of supervisors and pipelines. `program`: what children of supervisors are. */
 export function structuredTasks(
-  { supervisors, pipelines, permanents }: Structures,
+  { supervisors, pipelines, permanents, inTurn: takesTurns }: Structures,
   program: TaskDefinition,
   step: DoStep,
 ): TaskDefinition[] {
-  return [...(supervisors ? teams(program, permanents) : []), ...(pipelines ? lineOf(step) : [])]
+  return [...(supervisors ? teams(program, permanents, takesTurns) : []), ...(pipelines ? lineOf(step) : [])]
 }
 
-function teams(program: TaskDefinition, permanents: boolean): TaskDefinition[] {
+function teams(program: TaskDefinition, permanents: boolean, takesTurns: boolean): TaskDefinition[] {
   const lower = new Map(
     supervisionStrategies.map((strategy) => [
       strategy,
@@ -224,7 +251,15 @@ function teams(program: TaskDefinition, permanents: boolean): TaskDefinition[] {
   const upper = supervisionStrategies.map((strategy) =>
     teamOf(upperType(strategy), strategy, [program, lower.get(lowerStrategy(strategy)) ?? program]),
   )
-  if (!permanents) return [...lower.values(), ...upper]
+  const turns = supervisionStrategies.flatMap((strategy) => {
+    const below = lower.get(lowerStrategy(strategy)) ?? program
+    return [
+      teamOf(inTurnType(supervisorType(strategy)), strategy, [program], childIds, 'first'),
+      teamOf(inTurnType(upperType(strategy)), strategy, [program, below], childIds, 'first'),
+    ]
+  })
+  const plain = [...lower.values(), ...upper, ...(takesTurns ? turns : [])]
+  if (!permanents) return plain
   const steady = supervisionStrategies.flatMap((strategy) => [
     teamOf(steadyType(supervisorType(strategy)), strategy, [program], steadyIds),
     teamOf(
@@ -234,7 +269,7 @@ function teams(program: TaskDefinition, permanents: boolean): TaskDefinition[] {
       steadyIds,
     ),
   ])
-  return [...lower.values(), ...upper, ...steady]
+  return [...plain, ...steady]
 }
 
 function teamOf(
@@ -242,13 +277,23 @@ function teamOf(
   strategy: Strategy,
   [program, second = program]: readonly [program: TaskDefinition, second?: TaskDefinition],
   ids: readonly string[] = childIds,
+  /** The child that the others come after. */
+  before?: string,
 ): TaskDefinition {
   const children = ids.map((id, place) => [
     id,
     {
       task: id === 'second' ? second : program,
       restart: restartOf[id],
-      input: (given: SupervisorProgram) => given.children[place],
+      ...(before === undefined || id === before
+        ? { input: (given: SupervisorProgram) => given.children[place] }
+        : {
+            after: [before],
+            input: (given: SupervisorProgram, results: object) => ({
+              ...given.children[place],
+              after: Object.keys(results),
+            }),
+          }),
     },
   ])
   return defineSupervisor({

@@ -1,4 +1,4 @@
-import type { EventData } from '@ku0/agent-runtime-core'
+import type { ChildRestart, EventData } from '@ku0/agent-runtime-core'
 import type { Findings } from './findings.ts'
 import { CANCELED, COMPLETED, FAILED, type Followed, nameOf } from './followed.ts'
 import type { AuditedEvent } from './stored-rows.ts'
@@ -47,7 +47,11 @@ export class SupervisorAudit {
   readonly #numberOf: (taskId: string) => number | undefined
   readonly #idOf: (task: number) => string
   readonly #teams = new Map<number, Team>()
+  /** What clients have asked for, by supervisor and child: how often to start it, and when it is started again. */
+  readonly #asked = new Map<string, { times: number; readonly restart: ChildRestart | undefined }>()
   #happened = nothingYet()
+  /** The last commit started a child anew, which the limits of the queue do not hold up. */
+  hasAnew = false
 
   constructor(
     findings: Findings,
@@ -62,6 +66,40 @@ export class SupervisorAudit {
     this.#findings = findings
     this.#numberOf = numberOf
     this.#idOf = idOf
+  }
+
+  /** Supervisors that have not ended, with the ids of their children. */
+  open(
+    tasks: ReadonlyMap<number, Followed>,
+  ): readonly { readonly team: number; readonly ids: readonly string[] }[] {
+    return [...this.#teams]
+      .filter(([team]) => (tasks.get(team)?.row.state ?? COMPLETED) < COMPLETED)
+      .map(([team, { children }]) => ({
+        team,
+        ids: [...new Set([...children.values()].map(({ id }) => id))],
+      }))
+  }
+
+  /** A client asks to start a child once more; `restart`: one that the supervisor does not have. */
+  asks(team: number, id: string, restart?: ChildRestart): void {
+    const name = `${team} ${id}`
+    const before = this.#asked.get(name)
+    this.#asked.set(name, { times: (before?.times ?? 0) + 1, restart: restart ?? before?.restart })
+  }
+
+  /** Whether a client asked for a child, whoever holds its supervisor. */
+  isAsked(task: number, data: Readonly<Record<string, unknown>>): boolean {
+    const id = /^\$ku0\/supervised\/\w+\/(.+)$/.exec(String(data['key']))?.[1]
+    return (this.#asked.get(`${task} ${id}`)?.times ?? 0) > 0
+  }
+
+  /** 14.2: a child that comes after the first gets its result. */
+  queued(task: number, input: unknown): void {
+    const { after } = (input ?? {}) as { readonly after?: readonly string[] }
+    if (after === undefined) return
+    this.#findings.count('children in turn')
+    if (after.join() !== 'first')
+      this.#violated('14.2', `task ${task} comes after the first, and has the results of '${after.join()}'`)
   }
 
   isSupervisor(task: number): boolean {
@@ -89,8 +127,14 @@ export class SupervisorAudit {
         if (this.isAnew(task, data)) {
           this.#findings.count('started anew')
           this.#happened.anew.push({ team: task, task: child, id })
+        } else if (this.#take(task, id)) this.#findings.count('children from outside')
+        const asked = this.#asked.get(`${task} ${id}`)?.restart
+        const seat = {
+          id,
+          restart: asked ?? restartOf[id] ?? restart,
+          position: Number(data['position']),
+          seq,
         }
-        const seat = { id, restart: restartOf[id] ?? restart, position: Number(data['position']), seq }
         this.#teams.get(task)?.children.set(child, seat)
         return
       }
@@ -144,6 +188,7 @@ export class SupervisorAudit {
   look(tasks: ReadonlyMap<number, Followed>): void {
     const happened = this.#happened
     this.#happened = nothingYet()
+    this.hasAnew = happened.anew.length > 0
     this.#restarts(tasks, happened)
     this.#ends(tasks, happened)
   }
@@ -193,9 +238,16 @@ export class SupervisorAudit {
         this.#violated('14.2', `supervisor ${team} has kept task ${task}, which has not completed`)
     for (const { team, task, id } of anew) {
       const before = this.#before(team, task)
+      const name = this.#restartFor(tasks, passed, team, id)
+      if (!due.includes(name) && this.#take(team, id)) {
+        this.#findings.count('children from outside')
+        if ((tasks.get(before)?.row.state ?? 0) < COMPLETED)
+          this.#violated('14.2', `task ${task} takes the place of task ${before}, which has not ended`)
+        continue
+      }
       if (restartOf[id] !== 'permanent' || tasks.get(before)?.row.state !== COMPLETED)
         this.#violated('14.1', `task ${task} takes the place of '${id}', which has not completed for good`)
-      const place = due.indexOf(this.#restartFor(tasks, passed, team, id))
+      const place = due.indexOf(name)
       if (place === -1)
         this.#violated('14.1', `task ${task} was started anew, and its supervisor does not know`)
       else due.splice(place, 1)
@@ -229,6 +281,14 @@ export class SupervisorAudit {
     for (const name of due)
       this.#violated('14.1', `the supervisor and child ${name} restarted, and nothing came back`)
     for (const { team, seq, it } of restarts) this.#stops(tasks, team, seq, it, leases)
+  }
+
+  /** One of the times that a client asked for a child; false if there is none left. */
+  #take(team: number, id: string): boolean {
+    const asked = this.#asked.get(`${team} ${id}`)
+    if (asked === undefined || asked.times === 0) return false
+    asked.times -= 1
+    return true
   }
 
   /** The task that a child was before it was started anew. */

@@ -27,6 +27,8 @@ export class TaskAudit {
   /** Submissions that were made, and those that are tasks. */
   readonly #submitted = new Set<string>()
   readonly #names = new Set<string>()
+  /** A client has asked for the child of this event. */
+  #isAsked = false
   /** What becomes of children, by the lease and the key that they were asked for under. */
   readonly #policies = new Map<string, string>()
   readonly #schedules = new Set<string>()
@@ -183,6 +185,7 @@ export class TaskAudit {
       // A client pays at the end of its task; what comes behind that is the budgets' alone.
       if (walk.state < COMPLETED) found.paid += charged.cost
     }
+    this.#isAsked = type === 'child.spawned' && this.#parts.structures.supervisors.isAsked(task, data)
     this.#parts.structures.supervisors.event(found, task, event, data)
     this.#parts.structures.recoveries.event(walk, event, data)
     switch (type) {
@@ -354,7 +357,8 @@ export class TaskAudit {
         return
       case 'child.spawned':
         // A permanent child that has completed is started anew by its supervisor, whoever holds that.
-        if (this.#parts.structures.supervisors.isAnew(task, data)) move(QUEUED, RUNNING, WAITING)
+        if (this.#isAsked || this.#parts.structures.supervisors.isAnew(task, data))
+          move(QUEUED, RUNNING, WAITING)
         else ofHolder()
         this.#findings.count('children')
         found.policyOfChildren.set(

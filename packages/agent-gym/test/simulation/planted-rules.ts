@@ -44,6 +44,7 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'restarts that count for too short': '14.2',
   'a team whose others go on': '14.1',
   'a restart that its supervisor forgets': '14.2',
+  'a child from outside that nobody starts again': '14.2',
   'an event that is lost on its way to the log': '13.2',
   'an event that is published twice': '13.2',
   'an event that its stage never gets': '13.2',
