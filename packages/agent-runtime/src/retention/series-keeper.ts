@@ -96,13 +96,17 @@ export class SeriesKeeper implements Disposable {
     const last = await this.#store.read({ kind: 'lastSample', stepMs: MINUTE_MS })
     const from = Math.max(last ?? 0, at - MOST_LATE_MS)
     let before: number | undefined
+    let first = at
     for (let count = 0; count < MAX_SERIES_RUNS; count += PART) {
       const { runs, depths } = await this.#store.read({ kind: 'runs', before, limit: PART })
       this.#note(runs, from)
       before = runs.at(-1)?.number
       const oldest = runs.at(-1)?.startedAt
+      first = oldest ?? first
       if (before === undefined || oldest === undefined || oldest <= from || runs.length < PART) {
-        this.#kept = from
+        // Before its first run nothing happened in a store, and most stores that nobody has sampled are new.
+        const begun = last === undefined ? Math.floor(first / MINUTE_MS) * MINUTE_MS : from
+        this.#kept = Math.max(from, Math.min(begun, at - MINUTE_MS))
         return depths
       }
     }

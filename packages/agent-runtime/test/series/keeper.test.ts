@@ -47,6 +47,17 @@ describe('samples of the past', () => {
     expect(points.reduce((sum, { completed }) => sum + completed, 0)).toBe(4)
   })
 
+  test('begin with the first run of a store: nothing is written of the hour before it', async () => {
+    await using it = await createTestRuntime({ tasks: [work], now })
+    const { runtime } = it
+    using _ = runtime.keepSeries()
+    await it.result(await runtime.submit(work, 1_000))
+    const { commits } = await runtime.stats()
+    await it.advance(MINUTE_MS)
+    // Its own, and those by which the process shows that it lives.
+    expect((await runtime.stats()).commits - commits).toBeLessThan(10)
+  })
+
   test('are rolled up to one of an hour from those of its minutes', async () => {
     await using it = await createTestRuntime({ tasks: [work], now: now + 57 * MINUTE_MS })
     using _ = it.runtime.keepSeries()
