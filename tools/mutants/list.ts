@@ -1593,9 +1593,33 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'who hurries'],
   },
   {
+    name: 'a turn waits for handlers no longer than at first',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [['const restMs = this.mono() - this.restsSince', 'const restMs = 0 * this.restsSince']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'waits for handlers'],
+  },
+  {
+    name: 'a process looks for commits of others in its turn',
+    file: `${persistence}postgres/database.ts`,
+    edits: [['    if (this.turn.isOn) return false\n', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'does not ask whether'],
+  },
+  {
+    name: 'a renewal has others end their turns',
+    file: `${persistence}engine/transaction.ts`,
+    edits: [['length >= manyCalls || (renew && length === 0)', 'length >= manyCalls && renew !== undefined']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'without haste'],
+  },
+  {
+    name: 'a renewal that is due ends the commits that follow one another',
+    file: `${persistence}engine/due.ts`,
+    edits: [['Math.max(this.renewAt, this.firstSentAt) + renewalLateMs', 'this.renewAt + 0 * renewalLateMs']],
+    killedBy: ['packages/agent-runtime-persistence/test/processes/due.test.ts', 'a renewal is urgent'],
+  },
+  {
     name: 'a process keeps its turn while it has nothing to write',
     file: `${persistence}postgres/turn.ts`,
-    edits: [['this.arm(session, Math.min(this.until, this.mono() + lingerMs))', 'void session']],
+    edits: [['this.arm(session, Math.min(this.until, this.restsSince + this.lingerMs))', 'void session']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'nothing is written'],
   },
   {

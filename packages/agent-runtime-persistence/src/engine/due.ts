@@ -29,11 +29,12 @@ export class Due {
 
   /** When the next turn has something to do, if nothing comes in. */
   next(mono: number): number {
-    return Math.min(this.tickAt, this.nextButTick(mono))
+    return Math.min(this.tickAt, this.renewAt, this.presentAt, this.timesAt(mono))
   }
 
-  private nextButTick(mono: number): number {
-    return Math.min(this.renewAt, this.presentAt, this.taskAt, this.budgetAt(mono), this.scheduleAt(mono))
+  /** When the first task, budget or schedule is due. */
+  private timesAt(mono: number): number {
+    return Math.min(this.taskAt, this.budgetAt(mono), this.scheduleAt(mono))
   }
 
   /** Whether it is to be said that a schedule is due: at its time, then at every tick until it is dealt with. */
@@ -48,12 +49,18 @@ export class Due {
     this.sayDueAt = 0
   }
 
-  /** Whether something is due that must not wait for a few commits, as ticks may. */
+  /** Whether something is due that must not wait for a few commits, as ticks and renewals may. */
   isUrgent(mono: number): boolean {
-    return mono >= Math.min(Math.max(this.tickAt, this.firstSentAt) + mostTickLateMs, this.nextButTick(mono))
+    const { heartbeatIntervalMs, leaseTtlMs } = this.config
+    const renewalLateMs = Math.min(mostLateMs, (leaseTtlMs - heartbeatIntervalMs) / 3)
+    const late = Math.min(
+      Math.max(this.tickAt, this.firstSentAt) + mostLateMs,
+      Math.max(this.renewAt, this.firstSentAt) + renewalLateMs,
+    )
+    return mono >= Math.min(late, this.presentAt, this.timesAt(mono))
   }
 
-  /** A flush was sent that followed no other. A tick may have come due while it waited for its turn, and is not late for that. */
+  /** A flush was sent that followed no other. A tick or a renewal may have come due while it waited for its turn, and is not late for that. */
   firstSent(mono: number): void {
     this.firstSentAt = mono
   }
@@ -121,5 +128,5 @@ export class Due {
   }
 }
 
-/** So much later a tick may come while one commit follows the other. */
-const mostTickLateMs = 400
+/** So much later a tick or a renewal may come while one commit follows the other. */
+const mostLateMs = 400

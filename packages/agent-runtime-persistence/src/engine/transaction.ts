@@ -71,8 +71,10 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
   }
 }
 
-function hasteOf({ operations }: TransactionWork): Haste {
-  return { isAwaited: operations.some(isCallersOwn), hasMuch: operations.length >= manyCalls }
+/** A renewal has time. */
+function hasteOf({ operations, renew }: TransactionWork): Haste {
+  const { length } = operations
+  return { isAwaited: operations.some(isCallersOwn), hasMuch: length >= manyCalls || (renew && length === 0) }
 }
 
 /** Whether somebody waits for the answer who is no handler, or for the end of a process that gives its tasks back. */

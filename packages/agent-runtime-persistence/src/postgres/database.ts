@@ -306,6 +306,8 @@ export class PostgresDatabase implements Database {
   /** Where the database cannot be reached, the next transaction waits for it. */
   async look(mono: number): Promise<boolean> {
     if (this.link.isLost) return true
+    // Nobody else commits, and who lives is asked afterwards: the next flush need not wait for it.
+    if (this.turn.isOn) return false
     try {
       const isForeign = await this.looks.look(this.session, mono)
       if (isForeign) this.heardOfOthers()

@@ -34,6 +34,10 @@ export class Turn {
   /** Its flushes are large. */
   private hasMuch = false
   private timer: Timer | undefined
+  /** When all that was sent was answered, until something follows. */
+  private restsSince: number | undefined
+  /** So long it is kept while there is nothing to write. */
+  private lingerMs = leastLingerMs
   /** So often it was asked for since it was last given. */
   private asked = 0
 
@@ -80,7 +84,9 @@ export class Turn {
    * Asks for it beside so many others. Turns before it end with the commits that are under way where this is `awaited`, or where it has `little` to write
    * and they have much. Rejects where it was not given in time: then it is asked for again.
    */
-  async ask(session: Session, others: number, { isAwaited, hasMuch }: Haste): Promise<void> {
+  async ask(session: Session, others: number, haste: Haste): Promise<void> {
+    const { isAwaited, hasMuch } = haste
+    this.follows(haste)
     const waitMs = patienceMs(others)
     // In a transaction of its own: the next one may see what was committed by the time that the turn was given.
     const begins = [statement('BEGIN'), statement(limited, [waitMs])]
@@ -103,9 +109,10 @@ export class Turn {
   }
 
   /** A flush is begun. */
-  decides(session: Session, { hasMuch }: Haste): void {
+  decides(session: Session, haste: Haste): void {
     this.isDeciding = true
-    this.hasMuch = hasMuch
+    this.hasMuch = haste.hasMuch
+    this.follows(haste)
     if (this.until !== undefined) this.arm(session, this.until)
   }
 
@@ -128,7 +135,20 @@ export class Turn {
 
   /** Everything that was sent is answered. Handlers may have something to write at once. */
   rests(session: Session): void {
-    if (this.until !== undefined) this.arm(session, Math.min(this.until, this.mono() + lingerMs))
+    if (this.until === undefined) return
+    this.restsSince = this.mono()
+    this.arm(session, Math.min(this.until, this.restsSince + this.lingerMs))
+  }
+
+  /** Something is to be written after a rest. Handlers that take a little longer to have much again are waited for the next time. */
+  private follows({ hasMuch }: Haste): void {
+    if (this.restsSince === undefined) return
+    const restMs = this.mono() - this.restsSince
+    this.restsSince = undefined
+    this.lingerMs =
+      hasMuch && restMs < mostLingerMs
+        ? Math.min(mostLingerMs, Math.max(leastLingerMs, 2 * restMs))
+        : leastLingerMs
   }
 
   /** Gives it back, if this process has it. */
@@ -169,8 +189,9 @@ export function turnMs(others: number, hasMuch: boolean): number {
 
 const longestMs = 400
 const roundMs = 800
-/** So long a process that has nothing to write keeps its turn. */
-const lingerMs = 4
+/** So long a process that has nothing to write keeps its turn, and the longest where its handlers were soon done before. */
+const leastLingerMs = 4
+const mostLingerMs = 16
 /** The server waits so long for the turn, whatever it allows other statements. */
 const limited = `SELECT set_config('lock_timeout', $1::text, true), set_config('statement_timeout', '0', true)`
 

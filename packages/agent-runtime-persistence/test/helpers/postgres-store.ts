@@ -19,6 +19,7 @@ export async function newPostgresStore(
   environment: Environment,
   url?: string,
   isServed = false,
+  isVirtual = true,
 ): Promise<ExecutionStore> {
   const identity = { processId: environment.ids.uuid(), host: 'virtual', bootId: 'virtual', pid: 0 }
   const { store, line } = await openInlinePostgres({
@@ -28,7 +29,7 @@ export async function newPostgresStore(
     environment,
     chain: chainDigest,
     identity,
-    isVirtual: true,
+    isVirtual,
     lines: isServed,
   })
   if (isServed) await withLines(store, config)

@@ -1,14 +1,18 @@
 import type { Claim, ExecutionStore } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { VirtualClock } from '@ku0/agent-runtime-core/testing'
 import type { Client } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore, verifyStore } from '../../src/index.ts'
+import type { Haste } from '../../src/engine/database.ts'
 import { Connections } from '../../src/postgres/connections.ts'
 import { loadDriver } from '../../src/postgres/driver.ts'
+import type { Looks } from '../../src/postgres/looks.ts'
 import { Turn } from '../../src/postgres/turn.ts'
 import { parsePostgresUrl } from '../../src/postgres/url.ts'
 import { systemEnvironment } from '../../src/system.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
+import { newPostgresStore, partsOf } from '../helpers/postgres-store.ts'
 import { locksOfTurn, turnKey, turns } from '../helpers/turns.ts'
 
 const much = { isAwaited: false, hasMuch: true }
@@ -152,6 +156,84 @@ test('a turn in which nothing is written for 4 ms ends', async () => {
   clock.advanceBy(4)
   expect(turn.isOn).toBe(false)
   await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
+})
+
+test('a turn waits for handlers as long as they lately took to have much to write, for 16 ms at the most', async () => {
+  const { clock, session, turn, sends } = await given()
+  /** How long it is kept while nothing is written. */
+  const keptMs = async () => {
+    expect(await sends()).toBe(false)
+    turn.rests(session)
+    let ms = 0
+    for (; turn.isOn; ms += 1) clock.advanceBy(1)
+    return ms
+  }
+  /** It is asked for again after so long. */
+  const again = async (ms: number, haste: Haste) => {
+    clock.advanceBy(ms)
+    await turn.ask(session, 1, haste)
+    turn.begins(session, 1, haste)
+  }
+  expect(await keptMs()).toBe(4)
+  await again(2, much)
+  expect(await keptMs()).toBe(12)
+  await again(1, much)
+  expect(await keptMs()).toBe(16)
+  await again(1, much)
+  expect(await keptMs()).toBe(4)
+  await again(2, little)
+  expect(await keptMs()).toBe(4)
+})
+
+test('in its turn a process does not ask whether others have committed', async () => {
+  const { two, url } = await competing()
+  const one = await newPostgresStore(
+    parseExecutionConfig(config).config,
+    systemEnvironment(),
+    url,
+    false,
+    false,
+  )
+  onTestFinished(() => one.close())
+  await submit(one, 'fourth')
+  await submit(two, 'fifth')
+  const { db } = partsOf(one)
+  const { looks, turn } = db as unknown as { readonly looks: Looks; readonly turn: Turn }
+  const look = looks.look.bind(looks)
+  let asked = 0
+  looks.look = (session, mono) => {
+    asked += 1
+    return look(session, mono)
+  }
+  const afterCommit = db.afterCommit.bind(db)
+  const inTurn: number[] = []
+  db.afterCommit = async (committed) => {
+    const [before, isOn] = [asked, turn.isOn]
+    await db.look(0)
+    if (isOn) inTurn.push(asked - before)
+    await afterCommit(committed)
+  }
+  for (let n = 0; inTurn.length === 0; n += 1) await submitMany(one, `many ${n}`, 100)
+  expect(new Set(inTurn)).toEqual(new Set([0]))
+  await expect.poll(() => turn.isOn, { interval: 5 }).toBe(false)
+  await db.look(0)
+  expect(asked).toBeGreaterThan(0)
+})
+
+test('a process that only renews leases waits for its turn without haste', async () => {
+  const { url, client } = await competing()
+  const one = await openStore(url, { config: { ...config, heartbeatIntervalMs: 100 }, thread: false })
+  onTestFinished(() => one.close())
+  const claims: Claim[] = []
+  one.listen({ claimed: (some) => void claims.push(...some) })
+  await one.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+  one.demand('w', 1)
+  await expect.poll(() => claims).toHaveLength(1)
+  await client.query(`SELECT pg_advisory_lock(${turnKey}, 0)`)
+  // What it decides in the belief that it is alone comes to nothing.
+  await client.query('UPDATE head SET version = version + 1')
+  await expect.poll(() => locksOfTurn(client), { interval: 5 }).toEqual(['turn', 'turn is waited for'])
+  await client.query(`SELECT pg_advisory_unlock(${turnKey}, 0)`)
 })
 
 test('a process that has nothing to write gives its turn back, however short it was', async () => {
