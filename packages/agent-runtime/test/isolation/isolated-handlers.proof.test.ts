@@ -1,7 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createRuntime, type Runtime, type RuntimeOptions, TaskFailed } from '../../src/index.ts'
+import { z } from 'zod'
+import {
+  createRuntime,
+  defineSupervisor,
+  type Runtime,
+  type RuntimeOptions,
+  TaskFailed,
+} from '../../src/index.ts'
 import { folder } from '../real-processes.ts'
 import { kinds, pipelines, tasks } from './programs/tasks.ts'
 
@@ -196,6 +203,26 @@ describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', (kind) => 
     const failure = await failureOf(runtime, `busy/${kind}`)
     expect(failure).toMatchObject({ kind: 'budget_exceeded' })
     await killed
+  })
+
+  test('14.2 that its supervisor stops in another process is killed after the time that this one gives it', async () => {
+    const store = `sqlite:${join(folder(), 'it.db')}`
+    const file = join(folder(), 'notes')
+    const endless = tasks.find(({ type }) => type === `endless/${kind}`) as (typeof tasks)[number]
+    const desk = defineSupervisor({
+      type: 'desk',
+      input: z.undefined(),
+      shutdownMs: 200,
+      children: { agent: { task: endless, input: () => ({ file }) } },
+    })
+    const here = { store, tasks: [...tasks, desk], config: { abortGraceMs: 1_000_000 } }
+    const runtime = await runtimeOf(here)
+    const other = await runtimeOf({ ...here, workers: 0 })
+    const receipt = await runtime.submit(desk, undefined)
+    await isDeaf(file)
+    const killed = heard(runtime, 'task.killed')
+    const { taskId } = await other.supervisors.stop(receipt, 'agent')
+    expect((await killed).taskId).toBe(taskId)
   })
 
   test('goes back to the queue when its worker stops, even if it ignores that', async () => {
