@@ -43,8 +43,9 @@ export const minimumPer100: Readonly<Partial<Record<Counted, number>>> = {
   'folded entries': 60,
   recoveries: 20,
   'asked after failures': 8,
-  'children from outside': 8,
-  'children in turn': 4,
+  // Few lives have them: fewer than a third, so that fifty seeds may lack some.
+  'children from outside': 2,
+  'children in turn': 1,
 }
 
 /** Fewer seeds than that differ too much among themselves to be held to the minimums. */
