@@ -92,7 +92,7 @@ try {
     const file = join(copy, 'node_modules', 'drawn.jsonl')
     const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []
     const found = lines.map((line) => JSON.parse(line) as DrawLine)
-    keepSample({ ...run, ...sampleOf(draw, found, area.sources) })
+    keepSample({ ...run, ...(direct ? { direct } : {}), ...sampleOf(draw, found, area.sources) })
   }
 } finally {
   rmSync(copy, { recursive: true, force: true })

@@ -29,8 +29,8 @@ export function readOptions(args: readonly string[]): Options | { readonly wrong
     return { wrong: usage }
   if (drawn !== undefined && draw === undefined)
     return { wrong: `--draw takes SEED:FROM-TO, such as a:0-0.02, not ${drawn}\n${usage}` }
-  if (draw !== undefined && (name !== 'core' || direct || left.length > 0))
-    return { wrong: '--draw takes its changes from the whole core: leave --of, --direct and PATTERN out' }
+  if (draw !== undefined && (name !== 'core' || left.length > 0))
+    return { wrong: '--draw takes its changes from the whole core: leave --of and PATTERN out' }
   if (minutes !== undefined && draw === undefined)
     return { wrong: '--minutes ends a draw: give --draw with it' }
   if (minutes !== undefined && !(Number(minutes) > 0 && Number.isFinite(Number(minutes))))

@@ -8,6 +8,8 @@ export interface Sample {
   readonly commit: string
   readonly date: string
   readonly machine: string
+  /** The core's own tests alone had to notice. */
+  readonly direct?: boolean
   /** So many changes could have been drawn. */
   readonly among: number
   readonly noticed: number
@@ -57,9 +59,12 @@ export function intervalOf(noticed: number, drawn: number): readonly [least: num
   return [from ?? 0, to ?? 100]
 }
 
-/** Runs of one seed on one commit add up to a draw; the last draw last. */
+/** Runs of one seed on one commit, against the same tests, add up to a draw; the last draw last. */
 function drawsOf(samples: readonly Sample[]): readonly (readonly Sample[])[] {
-  const draws = Map.groupBy(samples, ({ commit, draw }) => `${commit} ${draw.split(':')[0]}`)
+  const draws = Map.groupBy(
+    samples,
+    ({ commit, draw, direct = false }) => `${commit} ${direct} ${draw.split(':')[0]}`,
+  )
   return [...draws.values()].toSorted(
     (a, b) => samples.indexOf(a.at(-1) as Sample) - samples.indexOf(b.at(-1) as Sample),
   )
@@ -78,9 +83,11 @@ function countsOf(runs: readonly Sample[]): {
 
 /** A draw in one line: its rate, and between which rates that of all lies. */
 function lineOf(runs: readonly Sample[]): string {
-  const { noticed, drawn } = countsOf(runs)
+  const { noticed, drawn, since } = countsOf(runs)
+  const later =
+    since === 0 ? '' : `, ${((100 * (noticed + since)) / drawn).toFixed(1)} % with the tests that came after`
   const [lowest, highest] = intervalOf(noticed, drawn).map((it) => it.toFixed(1))
-  return `${((100 * noticed) / drawn).toFixed(1)} % of ${drawn} at ${runs[0]?.commit.slice(0, 12)} (${lowest} % to ${highest} %)`
+  return `${((100 * noticed) / drawn).toFixed(1)} % of ${drawn} at ${runs[0]?.commit.slice(0, 12)} (${lowest} % to ${highest} %)${later}${runs[0]?.direct === true ? ', by the own tests of the core alone' : ''}`
 }
 
 /** The results as a page. */
@@ -103,6 +110,7 @@ export function samplePageOf(samples: readonly Sample[]): string {
     '| -------- | --- |',
     `| changes that could be drawn | ${last.among} |`,
     `| drawn    | ${drawn}, by \`${runs.map(({ draw }) => draw).join('`, `')}\` |`,
+    `| tests that had to notice | ${last.direct === true ? "the core's own" : "the core's own, then the rules of the stores"} |`,
     `| noticed  | ${noticed}: ${((100 * noticed) / drawn).toFixed(1)} %, of which ${runs.flatMap((it) => it.timedOut).length} by tests that did not end in time |`,
     `| the rate of all changes lies, in 95 of 100 draws | from ${lowest.toFixed(1)} % to ${most.toFixed(1)} %: ${where} the bar |`,
     ...(since === 0

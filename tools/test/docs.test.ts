@@ -112,6 +112,10 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
   const simulation = evidence('simulation')
   const soak = evidence('soak')
   const [, noticed = ''] = /^\| noticed +\| \d+: ([\d.]+ %)/m.exec(read('docs/evidence/stryker.md')) ?? []
+  const sample = read('docs/evidence/stryker-sample.md')
+  const [, drawn = ''] = /^\| drawn +\| (\d+), by/m.exec(sample) ?? []
+  const [, drawnRate = ''] = /^\| noticed +\| \d+: ([\d.]+ %)/m.exec(sample) ?? []
+  const [, between = ''] = /(from [\d.]+ % to [\d.]+ %: \w+ the bar)/.exec(sample) ?? []
 
   test.each([
     [
@@ -131,6 +135,7 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
       `heap: ${soak('heap after a collection', 2)} MB more for 10 000 tasks, over ${soak('tasks')}`,
     ],
     ['docs/reliability.md', `[The last ones](evidence/stryker.md): ${noticed}`],
+    ['docs/reliability.md', `${drawnRate} of ${drawn} changes, so the rate of all lies ${between}`],
   ])('%s: %s', (page, figure) => {
     expect(read(page).includes(figure), `${page} says: ${figure}`).toBe(true)
   })

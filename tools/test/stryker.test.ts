@@ -116,6 +116,16 @@ test('the results of the last long runs fall short of nothing, and are of files 
   expect(last.map(({ file }) => file).filter((file) => !existsSync(path.join(sources, file)))).toEqual([])
 })
 
+test('the page of the kept draws is that of their file, and says of each change that nobody noticed what came of it', () => {
+  const evidence = path.join(import.meta.dirname, '../../docs/evidence')
+  const read = (name: string) => readFileSync(path.join(evidence, name), 'utf8')
+  const draws = JSON.parse(read('stryker-sample.json')) as readonly Sample[]
+  // The formatter sets the columns of tables.
+  const inWords = (text: string) => text.replaceAll(/-{2,}/g, '-').split(/\s+/)
+  expect(inWords(read('stryker-sample.md'))).toEqual(inWords(samplePageOf(draws)))
+  expect(read('stryker-sample.md')).not.toContain('not looked into yet')
+})
+
 test('a file with functions and without a score is not measured, and the page says so', () => {
   const texts = new Map([
     ['a.ts', 'export function a() {}'],
@@ -172,7 +182,7 @@ describe('changes that are drawn', () => {
     const wrong: readonly (readonly [string, RegExp])[] = [
       ['--draw a:0-2', /^--draw takes SEED:FROM-TO/],
       ['--draw a:0-0.1 queue/*.ts', /^--draw takes its changes from the whole core/],
-      ['--draw a:0-0.1 --direct', /^--draw takes its changes from the whole core/],
+      ['--of runtime --draw a:0-0.1 --direct', /^--draw takes its changes from the whole core/],
       ['--of runtime --draw a:0-0.1', /^--draw takes its changes from the whole core/],
       ['--draw a:0-0.1 --minutes x', /^--minutes takes a number above 0, not x$/],
       ['--minutes 5', /^--minutes ends a draw/],
@@ -252,6 +262,12 @@ describe('changes that are drawn', () => {
     expect(page).toContain('| a.ts:1: X | the same |\n| a.ts:4: Y | not looked into yet |')
     expect(page).toContain('| an earlier draw | 100.0 % of 1 at a (20.7 % to 100.0 %) |')
     expect(page).not.toContain('with the tests that came after')
+    const direct = [
+      ...samples,
+      { ...run, direct: true, commit: 'b', draw: 'a:0-0.1', noticed: 1, unnoticed: [] },
+    ]
+    expect(samplePageOf(direct)).toContain("| tests that had to notice | the core's own |")
+    expect(samplePageOf(direct)).toContain('| an earlier draw | 95.0 % of 100 at b (88.8 % to 97.8 %) |')
     const since = samplePageOf([
       { ...run, commit: 'b', draw: 'a:0-1', noticed: 3, unnoticed: [{ change: 'c', noticedSince: true }] },
     ])

@@ -5,8 +5,10 @@ import { RETRY_KEY } from '../../src/history/replay.ts'
 import { marketTaskKey } from '../../src/market/market.ts'
 import { stageKey, stageWaitKey } from '../../src/pipeline/pipeline.ts'
 import type { Recovered } from '../../src/recovery/decide.ts'
+import { handOverKey } from '../../src/recovery/hand-over.ts'
 import { escalationKey } from '../../src/recovery/escalation.ts'
 import { doubtKey } from '../../src/step/doubt.ts'
+import { keyText } from '../../src/step/key-text.ts'
 import type { OpenChildren, Requeues } from '../../src/store/explanation.ts'
 import { afterKey, supervisorKey } from '../../src/supervision/supervision.ts'
 import type { OpenWait } from '../../src/wait/schema.ts'
@@ -143,6 +145,15 @@ describe('what a waiting task waits for', () => {
       "waits for partition 2 of stage 'pack'",
     )
     expect(textOf([childWait(marketTaskKey('proposal'))])).toBe("waits for the task of stage 'proposal'")
+  })
+
+  test('14.3 a task that it was handed over to, by its type', () => {
+    const key = handOverKey(7)
+    expect(textOf([childWait(key)], childrenOf({ key, type: 'ask' }))).toBe(
+      "waits for 'ask', which it was handed over to (task a1, running)",
+    )
+    expect(textOf([childWait(key)])).toBe(`waits for ${keyText(key)}`)
+    expect(textOf([childWait('a'), childWait(key)])).toBe(`waits for 2 children: 'a', ${keyText(key)}`)
   })
 
   test.each<[Partial<OpenChildren['first'][number]>, string]>([

@@ -4,6 +4,7 @@ import { childName } from '../../src/child/child.ts'
 import { RETRY_KEY } from '../../src/history/replay.ts'
 import type { EventType } from '../../src/event/event.ts'
 import { foldEvents } from '../../src/history/fold-events.ts'
+import { RESTART_NAME, supervisedKey } from '../../src/supervision/supervision.ts'
 
 type Told = readonly [type: EventType, data?: object]
 
@@ -643,6 +644,44 @@ describe('a budget (docs/reliability.md I25)', () => {
     expect(problems(answer as Told)).toEqual(['I25 budget.continued 2 although it has not asked'])
     expect(problems(ask as Told, answer as Told, answer as Told)).toEqual([
       'I25 budget.continued 4 although it has not asked',
+    ])
+  })
+})
+
+describe('the history of a supervisor (docs/semantics.md 14.1, 14.2)', () => {
+  const key = supervisedKey({ id: 'a', restart: 'permanent' })
+  const inherited = (of: string): Told => ['child.inherited', { key: of, position: 0 }]
+  const restarts = (...events: readonly Told[]) =>
+    [...fold(...histories.running, ...events).signals].filter(([, name]) => name === RESTART_NAME).length
+  const restarted = (count: number): Told => ['supervisor.restarted', { count }]
+
+  test('14.2 a retry keeps a supervised child while it runs, and any other before it has begun', () => {
+    expect(fold(...histories.running, inherited(key)).problems).toEqual([])
+    expect(fold(queued, inherited('a')).problems).toEqual([])
+    expect(fold(queued, inherited(key)).problems).toEqual([
+      'I7 child.inherited 2 although the task was queued',
+    ])
+    expect(fold(...histories.running, inherited('a')).problems).toEqual([
+      'I7 child.inherited 3 although it has begun',
+    ])
+  })
+
+  test('14.2 so many restarts count as the last one says; none after an escalation or a new beginning', () => {
+    expect(restarts(restarted(1), restarted(2), restarted(3))).toBe(3)
+    expect(restarts(restarted(1), restarted(2), restarted(1))).toBe(1)
+    for (const type of ['supervisor.escalated', 'supervisor.renewed'] as const)
+      expect(restarts(restarted(1), restarted(2), [type])).toBe(0)
+  })
+
+  test.each([
+    'supervisor.restarted',
+    'supervisor.escalated',
+    'supervisor.renewed',
+    'agreement.missed',
+  ] as const)('I4 %s is for no task that is over', (type) => {
+    expect(fold(...histories.running, [type, { count: 1 }]).problems).toEqual([])
+    expect(fold(...histories.completed, [type, { count: 1 }]).problems).toEqual([
+      `I4 ${type} 4 for a task that is completed`,
     ])
   })
 })

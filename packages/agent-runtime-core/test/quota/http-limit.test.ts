@@ -74,6 +74,26 @@ describe('2.8 the rate limit in an HTTP answer', () => {
     expect([httpLimitIn(beneath(4), now), httpLimitIn(beneath(5), now)]).toEqual([7_000, undefined])
   })
 
+  test('a cause or a code that cannot be read is none', () => {
+    const unreadable = (name: string) =>
+      Object.defineProperty(refusal(429, { 'retry-after': '7' }), name, {
+        get: () => {
+          throw new Error('theirs')
+        },
+      })
+    expect(httpLimitIn(unreadable('code'), now)).toBe(7_000)
+    expect(
+      httpLimitIn(
+        Object.defineProperty(new Error('e'), 'cause', {
+          get: () => {
+            throw new Error('theirs')
+          },
+        }),
+        now,
+      ),
+    ).toBeUndefined()
+  })
+
   test('no money left is no rate limit, a wait has an end, and no value throws', () => {
     expect(
       httpLimitIn(refusal(429, { 'retry-after': '7' }, { code: 'insufficient_quota' }), now),

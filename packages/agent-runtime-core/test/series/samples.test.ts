@@ -197,6 +197,9 @@ describe('a series of runs and samples', () => {
     const two = { windowMs: 2 * MINUTE_MS, stepMs: 2 * MINUTE_MS }
     const { points } = mergedSeries({ ...past, samples: busy }, two, base + 2 * MINUTE_MS)
     expect(points.at(-1)).toMatchObject({ started: 2, running: 1 })
+    const ended = [1, 2].flatMap((number) => samplesOf([run(5, 90)], undefined, minute(number)))
+    const last = mergedSeries({ ...past, samples: ended }, two, base + 2 * MINUTE_MS).points.at(-1)
+    expect(last).toMatchObject({ started: 1, completed: 1, running: 0 })
   })
 
   test('is that of the samples before the oldest run that was looked at, and where runs were deleted', () => {

@@ -219,6 +219,12 @@ describe('what a store has to load for an operation', () => {
       child: [[7, stageKey({ stage: 'pack' })]],
       pipelines: [7],
     })
+    expect(
+      wanted(held, spawn({ submission: { type: 'work', lane: 'batch', input: '1', taskId: 'x' } })),
+    ).toEqual({
+      child: [[7, 'a']],
+      explicitIds: ['x'],
+    })
     const sibling = { id: 'b', restart: 'transient', until: 'ready' }
     expect(wanted(held, spawn({ after: [sibling] }))).toEqual({
       child: [
