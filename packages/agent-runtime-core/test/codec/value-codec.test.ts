@@ -150,7 +150,7 @@ describe('values with a seal', () => {
     expect(values.decode('{"b":1}')).toEqual({ b: 1 })
   })
 
-  test('7.4 fields are sealed one by one, in the order of their names, but for the open ones', () => {
+  test('7.4 fields are sealed one by one, in the order of their names, except the open ones', () => {
     const fields = { b: 'secret', a: new Date(1), c: 3 }
     const text = values.encodeFields(fields, { what, open: ['a'] })
     expect(text).toBe(`{"a":{"$ku0":["Date",1]},"b":${sealedText('"secret"')},"c":${sealedText('3')}}`)

@@ -78,7 +78,7 @@ describe('why a task failed', () => {
   })
 })
 
-describe('who canceled a task', () => {
+describe('the one who canceled a task is named', () => {
   const by = (reason: string | undefined, rest: object = {}) =>
     cancelReason({ ...(reason === undefined ? {} : { reason }), ...rest } as Canceled)
   const parent = { parent: 'above' }

@@ -76,7 +76,7 @@ describe('why a task that was started before is due at a time', () => {
   })
 })
 
-describe('what a waiting task waits for', () => {
+describe('a waiting task names the things that it waits for', () => {
   test.each<[string, OpenWait, string]>([
     ['a signal', wait('go'), "the signal 'go'"],
     ['a signal of another name', wait('go', { name: 'went', dueAt }), `the signal 'went'${until}`],

@@ -40,7 +40,7 @@ describe('failures that later passes are answered with (docs/semantics.md 7.2)',
     expect(keysOf([failed(3, 'a'), requeued(4, reason), waited(5)])).toEqual(keys)
   })
 
-  test('7.2 a retry of the handler begins anew; other ends of a pass leave what was settled', () => {
+  test('7.2 a retry of the handler begins again; other ends of a pass leave the failures that were settled', () => {
     const settled = [failed(3, 'a'), waited(4), failed(5, 'b')]
     expect(keysOf([...settled, requeued(6, 'retry')])).toEqual([])
     expect(keysOf([...settled, requeued(6, 'expired')])).toEqual(['a'])
@@ -51,7 +51,7 @@ describe('failures that later passes are answered with (docs/semantics.md 7.2)',
     expect(keysOf([failed(3, 'a'), waited(4), completed(5, 'a')])).toEqual([])
   })
 
-  test('12.6 what a rejection made void does not count, but the pass was put aside all the same', () => {
+  test('12.6 a failure that a rejection made void does not count, but the pass was put aside all the same', () => {
     const events = [failed(3, 'a'), failed(7, 'b'), waited(4)]
     expect(keysOf(events, [{ since: 2, seq: 5 }])).toEqual(['b'])
     expect(keysOf([failed(3, 'a'), waited(4), failed(5, 'b'), waited(6)], [{ since: 3, seq: 7 }])).toEqual([

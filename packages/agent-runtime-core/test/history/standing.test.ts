@@ -11,7 +11,7 @@ const memo = (seq: number, type: MemoRow['type'], data: object): Memo => ({
 })
 const sentBack = [{ since: 2, seq: 20 }]
 
-describe('what counts after a rejection (docs/semantics.md 12.6)', () => {
+describe('events that count after a rejection (docs/semantics.md 12.6)', () => {
   const kept = [
     memo(1, 'step.completed', { key: 'before' }),
     memo(2, 'step.completed', { key: 'since' }),
@@ -37,7 +37,7 @@ describe('what counts after a rejection (docs/semantics.md 12.6)', () => {
     expect(standingMemos(all, sentBack, []).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 21, 20])
   })
 
-  test('12.6 of a child those since it was spawned, if the task still has it', () => {
+  test('12.6 the events of a child count since it was spawned, if the task still has it', () => {
     const child = memo(5, 'child.ended', { key: 'a' })
     const at = (spawned: number | undefined) => standing([child], sentBack, () => spawned).length
     expect([at(undefined), at(4), at(5), at(6)]).toEqual([0, 1, 1, 0])

@@ -18,8 +18,8 @@ const account = (rest: Partial<Account> = {}): Account => ({
 })
 const spent = (cost: number) => ({ used: { cost } as unknown as NonNullable<Account['used']> })
 
-describe('what a task costs once it is over (docs/semantics.md 11.8)', () => {
-  test('11.8 what it reported, or its estimate', () => {
+describe('the price of a task once it is over (docs/semantics.md 11.8)', () => {
+  test('11.8 a task pays the cost that it reported, or its estimate', () => {
     expect([account(), account(spent(0)), account(spent(3))].map(costOf)).toEqual([8, 8, 3])
   })
 
@@ -56,7 +56,7 @@ describe('what a task costs once it is over (docs/semantics.md 11.8)', () => {
     expect([ws.ledger, [...ws.clients.changed]]).toEqual([[], []])
   })
 
-  test('11.8 what another process reserved is settled in one without shares, too', () => {
+  test('11.8 a reservation of another process is settled in one without shares, too', () => {
     const ws = workingSet({ clients: new Map([['ada', ada]]), streams })
     payWithoutShares(ws, { ...task, account: account(spent(3)) })
     expect(ws.clients.get('ada')).toMatchObject({ credits: 57, reserved: 0, entries: 3 })

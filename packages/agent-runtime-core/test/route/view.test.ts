@@ -10,7 +10,7 @@ const { circuitOpenMs } = defaultConfig
 const open = (route: string): CircuitRow => ({ ...breached(healthyCircuit, 0), route, probe: null })
 
 describe('how routes stand (docs/semantics.md 10.3)', () => {
-  test('10.3 those with a circuit and those with live leases, by name, without the swarms', () => {
+  test('10.3 routes with a circuit and routes with live leases come by name, without the swarms', () => {
     const usages = [
       usage({ route: 'c', lease: 1, pressure: 0.2 }),
       usage({ route: 'c', lease: 2, pressure: 0.6 }),

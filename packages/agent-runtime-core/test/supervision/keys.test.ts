@@ -32,7 +32,7 @@ describe('the keys of supervisors (docs/semantics.md 14.1, 14.2)', () => {
     expect(supervisedIn(key.replace(child.restart, 'often'))).toBeUndefined()
   })
 
-  test('14.2 what has to come before a child stands in the key of the wait for it', () => {
+  test('14.2 the children that have to come before a child stand in the key of the wait for it', () => {
     const after = [
       { id: 'a', restart: 'permanent', until: 'ready' },
       { id: 'b', restart: 'transient', until: 'completed' },

@@ -76,7 +76,7 @@ const endOf = (ws: ReturnType<typeof house>, id: number, how: 'completed' | 'fai
   superviseEnd(ws, ws.taskNow({ id }), how)
 const told = (ws: ReturnType<typeof house>) => ws.events.map(({ task: of, type }) => `${of} ${type}`)
 
-describe('what a supervisor does about the end of a child (docs/semantics.md 14.1, 14.2)', () => {
+describe('a supervisor acts on the end of a child (docs/semantics.md 14.1, 14.2)', () => {
   test('14.1 all start again: a temporary one is gone, and what a child supervises starts again with it', () => {
     const ws = house()
     expect(endOf(ws, 8)).toEqual({ as: 'again', by: ids.task(7) })

@@ -148,7 +148,7 @@ describe('the outcome with a table of recovery (docs/semantics.md 14.3)', () => 
     expect(decideOutcome({ as: 'threw', error: coded }, task)).toEqual({ ...again(limit, 0), error: coded })
   })
 
-  test('14.3 what the runtime ended has the category of its kind, if that has one', () => {
+  test('14.3 a pass that the runtime ended has the category of its kind, if that has one', () => {
     const timeout = { category: 'timeout', kind: 'timeout', strategy: 'retry_with_backoff' }
     expect(decideOutcome({ as: 'stopped', kind: 'timeout', error }, task)).toEqual(again(timeout, 1_000))
     expect(decideOutcome({ as: 'stopped', kind: 'schema_mismatch', error }, task)).toEqual(

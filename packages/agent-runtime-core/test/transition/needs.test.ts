@@ -29,7 +29,7 @@ const wait = (of: number, key: string): WaitRow => ({
 const waiting = { ...task, state: 'waiting', lease: null, waits: 1 } as const
 const terms = { strategy: 'one_for_all', maxRestarts: 2, periodMs: 5_000, endsWith: 'children' } as const
 
-describe('what a store has to load for an operation', () => {
+describe('the rows that a store has to load for an operation', () => {
   const fork = (change: Extract<Write, { kind: 'fork' }>['change']): Write =>
     ({ kind: 'fork', taskId: 'mine', change }) as Write
 
