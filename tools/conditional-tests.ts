@@ -15,6 +15,7 @@ const leavingOut = new Set(['skip', 'skipIf', 'runIf', 'todo', 'fails'])
  * Undefined when nothing does that.
  */
 export function conditionOf(source: string, title: string): string | undefined {
+  if (isPlain(source, title)) return undefined
   const program = parsed(source)
   for (const path of pathsToTitle(program, source, title)) {
     for (const node of path) {
@@ -27,6 +28,36 @@ export function conditionOf(source: string, title: string): string | undefined {
     if (within !== undefined) return within
   }
   return undefined
+}
+
+const mayLeaveOut = /\b(?:skip\w*|runIf|todo|fails)\b/
+const opensTest = /^\s*(?:test|it|describe|rule|timed)\b[^?&|]*$/
+const isTitle = /^\s*(?:(?:test|it|describe|rule|timed)\b[^?&|'"`]*)?['"`]$/
+
+/**
+ * Whether the lines say that nothing leaves the title out, which most do, in a tenth of the time that parsing takes: no word for it is in the source, and each line
+ * around the title, by its indentation, begins a test or a group of them.
+ */
+function isPlain(source: string, title: string): boolean {
+  if (mayLeaveOut.test(source)) return false
+  return placesOf(title, source).every((place) => {
+    const lines = source.slice(0, place).split('\n')
+    const own = lines.pop() ?? ''
+    const before = /^.*?['"`]/.exec(own)?.[0] ?? ''
+    if (!isTitle.test(before)) return false
+    let depth = indentOf(own)
+    for (const line of lines.toReversed()) {
+      if (depth === 0) break
+      if (line.trim() === '' || indentOf(line) >= depth) continue
+      if (!opensTest.test(line)) return false
+      depth = indentOf(line)
+    }
+    return true
+  })
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length
 }
 
 /** A source is asked about many titles, one after the other. */

@@ -14,11 +14,22 @@ declare module 'vitest' {
   }
 }
 
+/** Where the packages of the workspace are, by what is written in an import: each has one place, whoever imports it. */
+const packages = new Map<string, string>()
+const ours = pathToFileURL(resolve(import.meta.dirname, '../../packages')).href
+
 /** A module of ours that imports another by its whole name, or one of Node's, needs no search, and Vitest need not be told of each import. */
 registerHooks({
   resolve(name, context, next) {
     if (name.startsWith('node:')) return { url: name, format: 'builtin', shortCircuit: true }
     const from = context.parentURL
+    if (name.startsWith('@ku0/') && from?.startsWith(ours) && context.conditions.includes('import')) {
+      const known = packages.get(name)
+      if (known !== undefined) return { url: known, shortCircuit: true }
+      const found = next(name, context)
+      packages.set(name, found.url)
+      return found
+    }
     if (!/^\.\.?\/.*\.ts$/.test(name) || from === undefined || from.includes('/node_modules/'))
       return next(name, context)
     return { url: new URL(name, from).href, shortCircuit: true }

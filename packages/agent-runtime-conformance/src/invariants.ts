@@ -152,9 +152,10 @@ function* eventRules({ record, events }: TaskSnapshot, it: InvariantCase): Itera
   for (const [index, event] of events.entries()) {
     if (event.seq !== index + 1) yield `I15 event ${index + 1} has seq ${event.seq}`
     if (event.taskId !== record.taskId) yield `I15 event ${event.seq} belongs to ${event.taskId}`
-    tail = chained(tail, record.sequence, event, it)
+    const data: unknown = JSON.parse(event.data)
+    tail = chained(tail, record.sequence, event, data as Record<string, unknown>, it)
     if (hex(tail) !== event.hash) yield `I15 the chain breaks at ${event.seq} (${event.type})`
-    if (event.data !== canonical(JSON.parse(event.data)))
+    if (event.data !== canonical(data))
       yield `I15 the data of event ${event.seq} (${event.type}) is not canonical`
   }
   const folded = foldEvents(events)
@@ -244,7 +245,8 @@ function* familyRules({ tasks }: StoreSnapshot): Iterable<string> {
   const spawned = new Set<string>()
   for (const { record, events } of tasks) {
     const ended = new Set<string>()
-    for (const { type, data } of events) {
+    const ofChildren = events.filter(({ type }) => type.startsWith('child.'))
+    for (const { type, data } of ofChildren) {
       const { taskId, policy } = JSON.parse(data) as EventData['child.spawned']
       if (type === 'child.ended') ended.add(taskId)
       if (type !== 'child.spawned') continue
@@ -255,6 +257,7 @@ function* familyRules({ tasks }: StoreSnapshot): Iterable<string> {
       else if (isFinal(record.state) && policy === 'cancel' && !isFinal(child.state))
         yield `I22 task ${record.sequence} is ${record.state}, its child ${taskId} is ${child.state}`
     }
+    if (ofChildren.length === 0) continue
     for (const { key, taskId } of foldEvents(events).children.values()) {
       const state = byId.get(taskId)?.record.state
       if (state !== undefined && isFinal(state) && !ended.has(taskId))
@@ -274,7 +277,7 @@ function* budgetRules({ tasks }: StoreSnapshot): Iterable<string> {
     tasks.flatMap(({ record: { taskId, budget } }) => (budget?.taskId === taskId ? [[taskId, budget]] : [])),
   )
   for (const { record, events } of tasks) {
-    const spent = events.reduce(addSpent, noUse)
+    const spent = record.budget === undefined ? noUse : events.reduce(addSpent, noUse)
     let asks = false
     for (let next = record.budget?.taskId; next !== undefined; next = budgets.get(next)?.above) {
       used.set(next, addUse(used.get(next) ?? noUse, spent))
@@ -515,6 +518,7 @@ function withModel(
 
 /** The keys that a provider's refusal blocked: they are counted from then on, limited or not. */
 function blockedBy({ data }: StoredEvent): readonly string[] {
+  if (!data.includes('"backOff"')) return []
   return (JSON.parse(data) as { backOff?: { keys: string[] } }).backOff?.keys ?? []
 }
 
@@ -576,11 +580,11 @@ function chained(
   tail: Uint8Array,
   task: number,
   event: StoredEvent,
+  parsed: Readonly<Record<string, unknown>>,
   { config, digest }: InvariantCase,
 ): Uint8Array {
   const { seq, type, at } = event
   let { data } = event
-  const parsed = JSON.parse(data) as Record<string, unknown>
   const ofChild = isChildName(parsed['name'])
   // A child's end stands in its parent's events with the blob that its own event has.
   const values = ofChild ? ((parsed['value'] ?? {}) as Record<string, unknown>) : parsed
@@ -593,15 +597,21 @@ function chained(
       () => `"${key}":${blobReference(digest.sha256Hex(text), text.length)}`,
     )
   }
-  const text = new TextEncoder().encode(chainText(task, seq, type, at, data))
+  const text = encoder.encode(chainText(task, seq, type, at, data))
   const bytes = new Uint8Array(tail.length + text.length)
   bytes.set(tail)
   bytes.set(text, tail.length)
   return digest.sha256(bytes)
 }
 
+const encoder = new TextEncoder()
+
+const hexOf: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
 function hex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  let text = ''
+  for (const byte of bytes) text += hexOf[byte]
+  return text
 }
 
 /** The facts that a record or its events say; none, where they say nothing. */

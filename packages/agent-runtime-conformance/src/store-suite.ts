@@ -60,10 +60,18 @@ export function storeSuite(
     readonly digest?: Digest
     /** Some of {@link suiteSections}, so that a test runner can divide the suite; all of them by default. */
     readonly sections?: readonly string[]
+    /** The part of its seeds that a drawn rule plays: all of them, 1, by default. */
+    readonly draws?: number
   } = {},
 ): void {
   const { describe, test, expect } = tools
-  const { time = 'virtual', digest = testDigest, quiet, sections: wanted = suiteSections } = options
+  const {
+    time = 'virtual',
+    digest = testDigest,
+    quiet,
+    sections: wanted = suiteSections,
+    draws = 1,
+  } = options
   const play = async (
     body: (scene: Scene) => Promise<void>,
     given: SceneOptions & { seed?: string } = {},
@@ -76,6 +84,7 @@ export function storeSuite(
   }
   const suite: Suite = {
     expect,
+    seeds: (all) => Math.ceil(all * draws),
     rule: (title, body, given) => test(title, () => play(body, given)),
     timed: (title, body, given) => {
       if (time === 'real') test.skip(title, () => Promise.resolve())

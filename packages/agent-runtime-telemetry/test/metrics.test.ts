@@ -370,14 +370,14 @@ test('lease expiries, those of a poisoned task included', async () => {
 })
 
 describe('task types', () => {
-  test('F12 a hundred thousand of them make a hundred and one series', async () => {
+  test('F12 ten thousand of them make a hundred and one series', async () => {
     using _ = sdk.attach(scene)
-    for (let i = 0; i < 100_000; i += 1) scene.queued(`t${i}`, { type: `type-${i}` })
+    for (let i = 0; i < 10_000; i += 1) scene.queued(`t${i}`, { type: `type-${i}` })
     const points = await sdk.points('messaging.client.sent.messages')
     expect(points).toHaveLength(101)
     expect(points.at(-1)).toMatchObject({
       attributes: { 'messaging.destination.name': '_other' },
-      value: 99_900,
+      value: 9_900,
     })
   })
 

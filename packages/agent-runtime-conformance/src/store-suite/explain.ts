@@ -13,7 +13,7 @@ import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 import { hold, termsOf } from './workload.ts'
 
-export function explains({ rule, timed, twice, expect }: Suite): void {
+export function explains({ rule, timed, twice, expect, seeds }: Suite): void {
   const explain = async (scene: Scene, taskId: string): Promise<Explanation> => {
     const found = await scene.read({ kind: 'explain', taskId })
     if (found === undefined) throw new Error(`there is no task ${taskId}`)
@@ -240,7 +240,7 @@ export function explains({ rule, timed, twice, expect }: Suite): void {
     twice(
       `C5 the tasks that explain puts before a task start before it: ${title}`,
       async (play) => {
-        for (let seed = 0; seed < 4; seed++)
+        for (let seed = 0; seed < seeds(4); seed++)
           await play(async (scene) => {
             const random = new SeededRandom(`${title} ${seed}`)
             const clients = ['a', 'b', 'c', 'd']
@@ -283,7 +283,8 @@ export function explains({ rule, timed, twice, expect }: Suite): void {
       `C5 with agingMs, too, where what is lifted of a lane is of one client: ${title}`,
       async (scene) => {
         let lifted = 0
-        for (let seed = 0; seed < 8; seed++) {
+        const played = seeds(8)
+        for (let seed = 0; seed < played; seed++) {
           const random = new SeededRandom(`aged ${title} ${seed}`)
           const clients = ['a', 'b', 'c'].map((name) => `${name}${seed}`)
           for (const name of clients)
@@ -315,7 +316,7 @@ export function explains({ rule, timed, twice, expect }: Suite): void {
             if (n < ids.length - 1) scene.free(`w${seed}`)
           }
         }
-        expect(lifted).toBeGreaterThan(40)
+        expect(lifted).toBeGreaterThan(played * 5)
       },
       { config: { ...config, agingMs: 10_000 } },
     )

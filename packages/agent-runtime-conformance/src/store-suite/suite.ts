@@ -5,6 +5,8 @@ import type { TestTools } from './tools.ts'
 /** The functions that a section of the suite writes its tests with. */
 export interface Suite {
   readonly expect: TestTools['expect']
+  /** How many of a rule's seeds are played. */
+  readonly seeds: (all: number) => number
   /** A test on a store of its own. */
   readonly rule: (title: string, body: (scene: Scene) => Promise<void>, options?: SceneOptions) => void
   /** The same for a rule that only shows when time is moved. */

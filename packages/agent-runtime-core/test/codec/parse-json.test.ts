@@ -43,7 +43,7 @@ describe('a text has an escaped key', () => {
 })
 
 test('7.4 a text of millions of escapes is read like any other', () => {
-  const value = '"\\'.repeat(2_500_000)
+  const value = '"\\'.repeat(1_000_000)
   const text = JSON.stringify(value)
   expect(parseJson(text) === value).toBe(true)
   const keyed = parseJson(`{"\\n":${text}}`) as Record<string, unknown>

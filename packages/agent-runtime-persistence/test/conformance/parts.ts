@@ -1,5 +1,6 @@
 import { storeSuite } from '@ku0/agent-runtime-conformance'
 import { describe, expect, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import { openStore } from '../../src/index.ts'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
 
@@ -45,6 +46,6 @@ export function conformance(part: keyof typeof parts): void {
     'sqlite::memory: inline',
     (opening) => openStore('sqlite::memory:', opening),
     { describe, test, expect },
-    { digest: nodeDigest, sections: parts[part] },
+    { digest: nodeDigest, sections: parts[part], draws: draws(0.5, 1) },
   )
 }

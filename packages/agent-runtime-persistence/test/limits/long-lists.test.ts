@@ -48,11 +48,10 @@ describe('a long list is read in slices, so that nothing waits for it (docs/ARCH
     const scene = await openScene()
     const rare = { lane: 'interactive', type: 'rare' } as const
     await scene.submit(rare)
-    await scene.submitMany(22_000)
+    await scene.submitMany(20_500)
     await scene.submit(rare)
-    await scene.submitMany(22_000)
-    expect(await pages(scene, { types: ['rare'] })).toEqual({ sequences: [22_002, 1], count: 3 })
-    expect(await pages(scene, { states: ['running'] })).toEqual({ sequences: [], count: 3 })
+    expect(await pages(scene, { types: ['rare'] })).toEqual({ sequences: [20_502, 1], count: 2 })
+    expect(await pages(scene, { states: ['running'] })).toEqual({ sequences: [], count: 2 })
     await scene.store.close()
   })
 

@@ -9,7 +9,7 @@ import { draws } from '../../../../tools/draws.ts'
 import { openStore } from '../../src/index.ts'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
 
-const runs = Number(process.env['FAIRNESS_RUNS'] ?? draws(5, 12, 40))
+const runs = Number(process.env['FAIRNESS_RUNS'] ?? draws(2, 12, 40))
 const seed = Number(process.env['FAIRNESS_SEED'] ?? 1)
 
 /** They always have tasks queued, which nothing holds back. */

@@ -115,7 +115,7 @@ describe('composition of agents (docs/semantics.md 13.5)', () => {
         together(agents.slice(cut), between.slice(cut), at),
       )
     }
-    const cases = Array.from({ length: 30 }, (_, index) => {
+    const cases = Array.from({ length: 15 }, (_, index) => {
       const agents = Array.from({ length: 2 + pick(4) }, (): Agent =>
         pick(5) === 0 ? passThrough<number>() : (stages[pick(4)] as Agent),
       )

@@ -6,7 +6,7 @@ import { createTestRuntime, sweepCrashes } from '../../src/testing/index.ts'
 import { gate, virtualRuntime } from '../virtual-runtime.ts'
 
 /** Commits from one crash of a sweep to the next. */
-const every = draws(8, 1)
+const every = draws(12, 1)
 
 /** Tasks that fail as often as they are told, each with a step that counts its runs. */
 function counted() {
