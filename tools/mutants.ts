@@ -106,26 +106,48 @@ async function inProcess(left: (readonly Mutant[])[]): Promise<readonly Outcome[
   const outcomes: Outcome[] = []
   let child: ChildProcess | undefined
   for (let part = left.shift(); part !== undefined; part = left.shift()) {
-    child ??= fork(import.meta.filename, process.argv.slice(2))
-    const heard = new AbortController()
-    const { signal } = heard
-    const told = once(child, 'message', { signal }).then(([outcome]) => outcome as Outcome)
-    const ended = once(child, 'exit', { signal }).then(([code]) => code as number | null)
-    child.send(part.map(({ name }) => name))
-    const first = await Promise.race([told, ended])
-    heard.abort()
-    await Promise.allSettled([told, ended])
-    if (typeof first === 'object' && first !== null) {
-      outcomes.push(first)
+    if (child?.connected !== true) child = fork(import.meta.filename, process.argv.slice(2))
+    const outcome = await outcomeIn(child, part)
+    if (typeof outcome !== 'string') {
+      outcomes.push(outcome)
       continue
     }
     // A process that ends takes the verdicts of one part with it, and the others get another one.
     child = undefined
-    const why = `the process that planted it ended with ${first}`
-    outcomes.push({ missed: part.map(({ name }) => ({ name, why })), late: [], passed: 0 })
+    const why = `the process that planted it ended: ${outcome}`
+    outcomes.push({ missed: part.map(({ name }) => ({ name, why, isLost: true })), late: [], passed: 0 })
   }
-  child?.disconnect()
+  if (child?.connected === true) child.disconnect()
   return outcomes
+}
+
+/** What came of a part, or why its process ended before. */
+function outcomeIn(child: ChildProcess, part: readonly Mutant[]): Promise<Outcome | string> {
+  return new Promise((done) => {
+    const limit = setTimeout(
+      () => {
+        told(`it took more than ${minutesOf(part)} minutes`)
+        child.kill('SIGKILL')
+      },
+      minutesOf(part) * 60_000,
+    )
+    const told = (outcome: Outcome | string) => {
+      clearTimeout(limit)
+      child.removeAllListeners()
+      // A process that is ended may still fail to take a message.
+      child.on('error', () => {})
+      done(outcome)
+    }
+    child.once('message', (outcome: Outcome) => told(outcome))
+    child.once('exit', (code, signal) => told(signal ?? `exit code ${code}`))
+    child.once('error', ({ message }) => told(message))
+    child.send(part.map(({ name }) => name))
+  })
+}
+
+/** Many times what the slowest takes. A fault may keep its process busy for ever. */
+function minutesOf(part: readonly Mutant[]): number {
+  return 10 + 3 * part.length
 }
 
 async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
@@ -134,7 +156,7 @@ async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
     edits.reduce((left, [find, replace]) => edited(left, find, replace, name), text)
   }
   const missed: Missed[] = []
-  const late: string[] = []
+  const late: (Mutant & { readonly length: 'fast' | 'proof' })[] = []
   /** Nobody has said that their tests pass without them: a landing runs a part of the long ones. */
   const unsaid: Mutant[] = []
   for (const mutant of some) {
@@ -149,7 +171,7 @@ async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
     const by = verdict === 'noticed' ? `, by ${quick.verdict === 'noticed' ? 'quick' : 'long'} tests` : ''
     const isLate = verdict === 'noticed' && last.isByTime
-    if (isLate) late.push(mutant.name)
+    if (isLate) late.push({ ...mutant, length: quick.verdict === 'noticed' ? 'fast' : 'proof' })
     console.log(
       `${said[verdict]} ${seconds.padStart(5)} s  ${mutant.name}${by}${isLate ? ' whose time was over' : ''}`,
     )
@@ -164,8 +186,20 @@ async function plant(some: readonly Mutant[], bed: Seedbed): Promise<Outcome> {
     const why = `without it ${failed.join(', ')} of ${file} fails`
     missed.push(...those.map(({ name }) => ({ name, why })))
   }
-  return { missed, late, passed: passes }
+  // A test whose time was over tells of a fault only if that time is enough without one, on the machine as it is now.
+  for (const { name, killedBy, length } of late) {
+    const { failed } = await bed.run(...killedBy, length, undefined, timesWithFault)
+    if (failed.length > 0)
+      missed.push({ name, why: `without it there is no time for ${failed.join(', ')}, too` })
+  }
+  return { missed, late: late.map(({ name }) => name), passed: passes }
 }
+
+/** For how long a test and what it polls may take, in ms. A fault may make a test wait for ever. Without one a busy machine takes its time. */
+const [timesWithFault, timesWithout] = [
+  [30_000, 5_000],
+  [300_000, 120_000],
+] as const
 
 const whyMissed: Readonly<Record<Exclude<Verdict, 'noticed'>, string>> = {
   unnoticed: 'not noticed',
@@ -189,13 +223,17 @@ async function seedbed() {
   })
   return {
     /** Runs the tests of a file that have such names, with few draws or many, with a mutant or without. */
-    async run(file: string, name: string, length: 'fast' | 'proof', mutant?: Mutant) {
+    async run(
+      file: string,
+      name: string,
+      length: 'fast' | 'proof',
+      mutant?: Mutant,
+      [ofTest, ofPoll] = mutant === undefined ? timesWithout : timesWithFault,
+    ) {
       // The worker takes both over: tools/draws.ts.
       process.env['TESTS'] = length
       delete process.env['PLANTED']
       if (mutant !== undefined) process.env['PLANTED'] = JSON.stringify(mutant)
-      // A fault may make a test wait for ever. Without one a busy machine takes its time.
-      const [ofTest, ofPoll] = mutant === undefined ? [300_000, 120_000] : [30_000, 5_000]
       for (const { config } of vitest.projects) {
         config.testTimeout = ofTest
         config.hookTimeout = ofTest

@@ -5,6 +5,8 @@ export type Verdict = 'noticed' | 'unnoticed' | 'broken'
 export interface Missed {
   readonly name: string
   readonly why: string
+  /** Nothing is known about it: its process ended before. */
+  readonly isLost?: boolean
 }
 
 /** A file of tests that has run. */

@@ -11,7 +11,7 @@ export const { config } = parseExecutionConfig()
 export const submission = { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] } as const
 
 /** How often threads are ended; more often by THREAD_CYCLES. */
-const cycles = Number(process.env['THREAD_CYCLES'] ?? draws(1, 10))
+const cycles = Number(process.env['THREAD_CYCLES'] ?? draws(2, 10))
 
 describe('processes and threads made while a store is open (docs/reliability.md D11)', () => {
   test('D11 a store is not handed to a thread by mistake', async () => {
