@@ -26,7 +26,6 @@ const values: readonly Left[] = [
 
 /** Tools that no user installs. A landing runs the tools themselves. */
 const tools: readonly Left[] = [
-  { file: 'packages/agent-gym/test/simulation/sim-command.proof.test.ts', meanwhile: ['the simulation'] },
   {
     file: 'packages/agent-gym/test/cost.proof.test.ts',
     meanwhile: ['packages/agent-gym/test/fuzz/arguments.test.ts'],
