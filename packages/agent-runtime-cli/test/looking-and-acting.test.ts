@@ -5,6 +5,7 @@ import { createRuntime, definePipeline, defineSupervisor, defineTask, type Runti
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { runCommand } from '../src/index.ts'
+import { draws } from '../../../tools/draws.ts'
 import { runIn } from './stores-and-shells.ts'
 
 const greet = defineTask({ type: 'greet', input: z.object({ name: z.string() }) }, async (ctx, { name }) => {
@@ -234,28 +235,6 @@ describe('commands that look', () => {
     )
   })
 
-  test('the last digits of an id name its task, and a whole id goes before', async () => {
-    const taskId = (await agent('submit', 'nobodys', 'null')).out.trim()
-    const short = taskId.slice(24).replace(/^0+/, '')
-    for (const command of ['show', 'tree'])
-      expect([command, await json(command, short)]).toEqual([command, await json(command, taskId)])
-    expect(await agent('events', short)).toEqual(await agent('events', taskId))
-    for (const command of [
-      ['approvals', 'trail'],
-      ['budgets', 'show'],
-    ])
-      expect(await agent(...command, short)).toMatchObject({ code: 0 })
-    expect(await agent('list', '--parent', short)).toMatchObject({ code: 0, out: 'no task matches\n' })
-    const none = await agent('pipelines', short)
-    expect(none.err).toContain(taskId)
-    await agent('submit', 'nobodys', 'null', '--id', short)
-    expect(await json('show', short)).toMatchObject({ taskId: short })
-    expect((await agent('cancel', short, taskId.slice(24))).out).toBe(
-      `${short}: canceled\n${taskId}: canceled\n`,
-    )
-    expect(await agent('show', 'ffffffff')).toMatchObject({ code: 66, out: '' })
-  })
-
   test('a task that is not there has the code of a missing thing, and no stack', async () => {
     for (const command of ['show', 'events', 'output', 'result', 'tree', 'explain', 'retry'])
       expect(await agent(command, 'nobody')).toEqual({
@@ -307,21 +286,6 @@ describe('commands that act', () => {
     expect(await agent('submit', 'greet', '--input', 'nowhere.json')).toMatchObject({ code: 66, out: '' })
   })
 
-  test('submit takes no input for undefined where standard input is empty or a terminal, unless - names it', async () => {
-    const submit = ['submit', 'bare', '--wait', '--store', store]
-    const input = async function* () {}
-    const never = () => {
-      throw new Error('a terminal is not asked')
-    }
-    const took = { code: 0, out: 'took undefined\n' }
-    expect(await runIn({ folder, input }, ...submit)).toMatchObject(took)
-    expect(await runIn({ folder }, ...submit)).toMatchObject(took)
-    expect(await runIn({ folder, input: never, isInputTerminal: () => true }, ...submit)).toMatchObject(took)
-    const refused = { code: 2, out: '', err: expect.stringContaining('standard input is empty') as string }
-    expect(await runIn({ folder, input }, ...submit, '-')).toMatchObject(refused)
-    expect(await runIn({ folder, input }, ...submit, '--input', '-')).toMatchObject(refused)
-  })
-
   test('a server that is named as a store is refused with the flag that takes it', async () => {
     for (const command of [['list'], ['submit', 'greet', '1']])
       expect(await runIn({ folder }, ...command, '--store', 'http://localhost:7007')).toMatchObject({
@@ -354,96 +318,12 @@ describe('commands that act', () => {
     expect((await agent('pause', '--lane', 'quick')).code).toBe(2)
   })
 
-  test('a filter cancels only after the count was shown', async () => {
-    for (let n = 0; n < 3; n++) await agent('submit', 'nobodys', String(n), '--client', 'ada')
-    expect((await agent('cancel', '--client', 'ada', '--label', 'a=b')).out).toBe('no open task matches\n')
-    expect((await agent('cancel', '--client', 'ada')).out).toContain('3 tasks would be canceled')
-    expect((await agent('cancel', '--type', 'nobodys')).out).toBe(
-      '3 tasks would be canceled; add --yes to cancel them\n',
-    )
-    expect(await json('list', '--type', 'nobodys', '--state', 'queued')).toMatchObject({
-      tasks: [{}, {}, {}],
-    })
-    const done = await agent('cancel', '--type', 'nobodys', '--yes')
-    expect([done.out, done.err]).toEqual(['3 tasks canceled\n', 'canceling 3 tasks\n'])
-    expect(await agent('cancel')).toMatchObject({ code: 2 })
-    expect(await agent('cancel', ids.greet)).toMatchObject({
-      code: 1,
-      out: `${ids.greet}: not canceled: it had ended\n`,
-    })
-    expect(await agent('cancel', ids.greet, 'nobody')).toMatchObject({
-      code: 66,
-      out: expect.stringContaining('nobody: not canceled: no task has this id\n') as string,
-    })
-    expect((await agent('signal', ids.greet, 'go', 'yes')).err).toMatch(
-      /^agent-runtime: the value must be JSON, .*; write a text as '"yes"'; see agent-runtime signal --help\n$/,
-    )
-  })
-
-  test('prune deletes by its flags, after the count was shown', async () => {
-    expect(await agent('prune')).toMatchObject({ code: 2, out: '' })
-    expect((await agent('prune', '--failed', '1h')).out).toMatch(
-      /^nothing is to be deleted: no task is old enough, or .* kept for 1 d\n$/,
-    )
-    expect((await agent('prune', '--failed', '0s')).err).toContain(
-      "'0s' is invalid; allowed: a duration of 1ms or more",
-    )
-    const counted = await agent('prune', '--canceled', '1ms')
-    expect(counted.out).toMatch(
-      /^(\d+) tasks would be deleted: 0 completed, 0 failed, \1 canceled; add --yes to delete them\n$/,
-    )
-    expect((await agent('prune', '--canceled', '1ms', '--dry-run')).out).toBe(counted.out)
-    expect(await agent('prune', '--canceled', '1ms', '--dry-run', '--yes')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('--dry-run only counts, and --yes deletes') as string,
-    })
-    expect((await agent('prune', '--canceled', '1ms', '--yes')).out).toMatch(/^\d+ tasks? deleted: /)
-    // The newest task stays.
-    expect((await agent('prune', '--canceled', '1ms')).out).toMatch(
-      /^nothing is to be deleted: no task is old enough, or .* kept for 1 d\n$/,
-    )
-  })
-
-  test('a filter retries each task once, however often it is called', async () => {
-    const [, ...before] = (
-      (await json('list', '--type', 'fail', '--state', 'failed')) as { tasks: unknown[] }
-    ).tasks
-    const counted = await agent('retry', '--type', 'fail', '--state', 'failed')
-    expect(counted.out).toBe(
-      `${before.length + 1} tasks would run again, except those that were retried before; add --yes to retry them\n`,
-    )
-    const first = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
-    expect(first.out).toMatch(/^\d+ tasks submitted again\n/)
-    await expect.poll(() => runtime.count({ types: ['fail'], states: ['queued', 'running'] })).toBe(0)
-    const again = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
-    expect(again.out).toContain(' left alone: retried before; --again')
-    expect((await json('retry', ids.fail)) as object).toMatchObject({ deduplicated: true })
-  })
-
   test('a task is retried once by its id, unless --again asks for more', async () => {
     const { taskId } = await runtime.submit(fail, 'once')
     await expect(runtime.result(taskId)).rejects.toThrow('once')
     const tries = [await json('retry', taskId), await json('retry', taskId)] as { taskId: string }[]
     expect(tries[1]).toEqual({ ...tries[0], deduplicated: true })
     expect(await json('retry', taskId, '--again')).toMatchObject({ deduplicated: false })
-  })
-
-  test('show and explain say how the last try of a step failed, and what a retry has kept', async () => {
-    const { taskId } = await runtime.submit(flaky, null)
-    const until = async (state: string) =>
-      expect.poll(async () => (await runtime.status(taskId))?.state).toBe(state)
-    await until('waiting')
-    const shown = (await agent('show', taskId)).out
-    expect(shown).toMatch(/last error +step call: Error: 503 from the provider\n/)
-    expect(shown).toContain("  the back-off before retry 1 of 'call' ")
-    expect((await agent('explain', taskId)).out).toMatch(
-      /^waiting: waits for the next try of 'call' until \S+ \(the last one failed: 503 from the provider\)\n$/,
-    )
-    await runtime.cancel(taskId)
-    const again = (await json('retry', taskId)) as { taskId: string }
-    const retried = (await agent('show', again.taskId)).out
-    expect(retried).toMatch(new RegExp(`retry of +${taskId}\nkept +first\n`))
-    await runtime.cancel(again.taskId)
   })
 
   test('a follower learns that the task waits for a person, and how to answer', async () => {
@@ -465,113 +345,240 @@ describe('commands that act', () => {
     expect([await following, out]).toEqual([0, 'draft\n'])
   })
 
-  test('14.1 a supervisor is shown, and its children are started, stopped and restarted', async () => {
-    const { taskId } = await runtime.submit(guards, null)
-    await expect.poll(async () => (await runtime.supervisors.count(taskId)).open).toBe(1)
-    const added = (await json('supervisors', 'start', taskId, 'greeter', 'greet', '{"name":"Bob"}')) as {
-      taskId: string
-    }
-    expect(await runtime.result(added.taskId)).toBe('Hello Bob')
-    const again = (await json('supervisors', 'restart', taskId, 'greeter')) as { taskId: string }
-    expect(await runtime.result(again.taskId)).toBe('Hello Bob')
-    expect(await agent('supervisors', 'stop', taskId, 'waits')).toMatchObject({
-      code: 0,
-      out: 'child waits stopped\n',
-    })
-    expect(await agent('supervisors', 'stop', taskId, 'waits')).toMatchObject({
-      code: 1,
-      out: 'child waits had ended before: it is canceled\n',
-    })
-    const { out } = await agent('supervisors', 'show', taskId)
-    expect(out).toMatch(
-      /^supervisor +.*\nstrategy +one_for_one\nrestarts +at most 5 in 1 min; 0 restarts counted\n\n/,
-    )
-    expect(out).toMatch(/\nwaits +wait +canceled +transient /)
-    expect(out).toMatch(/\ngreeter +greet +completed +transient /)
-    expect((await agent('supervisors', 'show', ids.greet)).code).not.toBe(0)
-    // Its pass may still be in its slot.
-    const state = async () => (await runtime.status(taskId))?.state
-    await expect.poll(state, { timeout: 50_000 }).toBe('waiting')
-    const list = (await agent('supervisors')).out
-    expect(list).toMatch(/^SUPERVISOR +TYPE +STATE +STRATEGY +CHILDREN +RUNNING +RESTARTS\n/)
-    expect(list).toMatch(/ guards +waiting +one_for_one +0 of 2 open +0 +0 of 5 in 1 min\n/)
-    expect(await json('supervisors', '--limit', '1')).toMatchObject({ supervisors: [{ taskId }] })
-    await runtime.cancel(taskId)
-    expect((await agent('supervisors')).out).toContain('no supervisor supervises now; --all lists')
-    expect((await agent('supervisors', '--all')).out).toMatch(
-      / guards +canceled +supervises no more +0 of 2 open +0 *\n/,
-    )
-  })
-
-  test('13.2 pipelines are listed and shown with what holds them back, and their events are followed', async () => {
-    const { taskId } = await runtime.submit(findAndRead, null)
-    for await (const { sequence } of runtime.pipeline(taskId).events()) if (sequence === 2) break
-    for await (const { type } of runtime.events(taskId)) if (type === 'task.waiting') break
-    const list = (await agent('pipelines')).out
-    expect(list).toMatch(/^PIPELINE +TYPE +STATE +STAGES +EVENTS +UNREAD +NO ROOM FOR\n/)
-    expect(list).toMatch(/ line +waiting +0 of 2 ended +2 +2 +page\n/)
-    const shown = (await agent('pipelines', taskId)).out
-    expect(shown).toMatch(/\nfind +(running|waiting) +page +/)
-    expect(shown).toMatch(/\nread +waiting +page 2 +/)
-    expect(shown).toMatch(/\nEVENT +PUBLISHED +FROM +TO\npage +2 +find +read\nread +0 +read\n$/)
-    const { stages } = (await json('pipelines', taskId)) as {
-      stages: { tasks: { taskId: string }[] }[]
-    }
-    await runtime.signal(stages[1]?.tasks[0]?.taskId ?? '', 'go')
-    const followed = await agent('pipelines', taskId, '--follow', '--type', 'page', '--json')
-    const events = followed.out.trim().split('\n')
-    expect(events.map((event) => (JSON.parse(event) as { data: unknown }).data)).toEqual(
-      ['a', 'b', 'c'].map((page) => ({ page })),
-    )
-    expect((await agent('pipelines', taskId, '--events', '--after', '2', '--type', 'page')).out).toMatch(
-      /^ +\d \S+  find +page +\{"page":"c"\}\n$/,
-    )
-    expect((await agent('pipelines', taskId)).out).toMatch(/\nread +completed +page 3 +/)
-    expect(await agent('pipelines', ids.greet)).toMatchObject({ code: 66 })
-    expect((await agent('pipelines', '--follow')).err).toContain('name the pipeline')
-    expect((await agent('pipelines', taskId, '--after', '2')).err).toContain('add --events or --follow')
-  })
-
-  test('11.8 the credits of a client are bought, once for each key, and shown entry by entry', async () => {
-    const buy = () => agent('credits', 'buy', 'acme', '12.5', '--key', 'order 1', '--note', 'invoice 7')
-    expect((await buy()).out).toBe('acme has 1012.5 free credits\n')
-    expect((await buy()).out).toMatch(
-      /^bought before with this key: acme has 1012.5 free credits since entry \d+\n$/,
-    )
-    expect((await agent('credits', 'show', 'acme')).out).toMatch(/\nfree +1012.5\nreserved +0\nspent +0\n/)
-    expect((await agent('credits', 'ledger', 'acme')).out).toMatch(
-      / purchase +12.5 +1012.5 +0 +.*invoice 7\n$/,
-    )
-    // One with a key is kept for a day.
-    expect((await agent('prune', '--ledger', '1ms')).out).toMatch(
-      /^nothing is to be folded: it takes two entries of a ledger .* kept for 1 d\n$/,
-    )
-    for (const amount of ['1', '2']) await agent('credits', 'buy', 'fold', amount)
-    expect((await agent('prune', '--ledger', '1ms')).out).toBe(
-      '3 entries of ledgers would be folded; add --yes to fold them\n',
-    )
-    expect((await agent('prune', '--ledger', '1ms', '--yes')).out).toBe('3 entries of ledgers folded\n')
-    expect((await agent('credits', 'ledger', 'fold')).out).toContain(
-      'the entries up to this one were folded into it: 3 entries',
-    )
-    expect(await agent('credits', 'show', 'nobody')).toMatchObject({ code: 66 })
-    expect((await agent('credits', 'buy', 'acme', 'many')).err).toContain('the amount is a number above 0')
-  })
-
-  test('a filter leaves out children, which the retry of their parent starts again', async () => {
-    const { taskId } = await runtime.submit(mourns, null)
-    await expect(runtime.result(taskId)).rejects.toThrow('lost')
-    expect((await agent('show', taskId)).out).toMatch(/error +TaskFailed: .*\nbecause +Error: lost\n/)
-    const found = async (...more: string[]) =>
-      ((await json('retry', '--type', 'fail', ...more)) as { found: number }).found
-    expect(await found('--children')).toBe((await found()) + 1)
-    expect((await agent('retry', '--type', 'mourns')).out).toContain('1 task would run again')
-    expect((await agent('retry', '--parent', taskId)).out).toContain('1 task would run again')
-  })
-
   test('explain says why a task failed once', async () => {
     const { out } = await agent('explain', ids.fail)
     expect(out).toMatch(/^failed \(error\) in attempt 1: /)
     expect(out.match(/luck/g)).toHaveLength(1)
   })
 })
+
+// What the long tests alone look at.
+for (const uses of draws<readonly string[]>([], ['rarer']))
+  describe(`${uses} uses of commands`, () => {
+    test('the last digits of an id name its task, and a whole id goes before', async () => {
+      const taskId = (await agent('submit', 'nobodys', 'null')).out.trim()
+      const short = taskId.slice(24).replace(/^0+/, '')
+      for (const command of ['show', 'tree'])
+        expect([command, await json(command, short)]).toEqual([command, await json(command, taskId)])
+      expect(await agent('events', short)).toEqual(await agent('events', taskId))
+      for (const command of [
+        ['approvals', 'trail'],
+        ['budgets', 'show'],
+      ])
+        expect(await agent(...command, short)).toMatchObject({ code: 0 })
+      expect(await agent('list', '--parent', short)).toMatchObject({ code: 0, out: 'no task matches\n' })
+      const none = await agent('pipelines', short)
+      expect(none.err).toContain(taskId)
+      await agent('submit', 'nobodys', 'null', '--id', short)
+      expect(await json('show', short)).toMatchObject({ taskId: short })
+      expect((await agent('cancel', short, taskId.slice(24))).out).toBe(
+        `${short}: canceled\n${taskId}: canceled\n`,
+      )
+      expect(await agent('show', 'ffffffff')).toMatchObject({ code: 66, out: '' })
+    })
+
+    test('submit takes no input for undefined where standard input is empty or a terminal, unless - names it', async () => {
+      const submit = ['submit', 'bare', '--wait', '--store', store]
+      const input = async function* () {}
+      const never = () => {
+        throw new Error('a terminal is not asked')
+      }
+      const took = { code: 0, out: 'took undefined\n' }
+      expect(await runIn({ folder, input }, ...submit)).toMatchObject(took)
+      expect(await runIn({ folder }, ...submit)).toMatchObject(took)
+      expect(await runIn({ folder, input: never, isInputTerminal: () => true }, ...submit)).toMatchObject(
+        took,
+      )
+      const refused = { code: 2, out: '', err: expect.stringContaining('standard input is empty') as string }
+      expect(await runIn({ folder, input }, ...submit, '-')).toMatchObject(refused)
+      expect(await runIn({ folder, input }, ...submit, '--input', '-')).toMatchObject(refused)
+    })
+
+    test('a filter cancels only after the count was shown', async () => {
+      for (let n = 0; n < 3; n++) await agent('submit', 'nobodys', String(n), '--client', 'ada')
+      expect((await agent('cancel', '--client', 'ada', '--label', 'a=b')).out).toBe('no open task matches\n')
+      expect((await agent('cancel', '--client', 'ada')).out).toContain('3 tasks would be canceled')
+      expect((await agent('cancel', '--type', 'nobodys')).out).toBe(
+        '3 tasks would be canceled; add --yes to cancel them\n',
+      )
+      expect(await json('list', '--type', 'nobodys', '--state', 'queued')).toMatchObject({
+        tasks: [{}, {}, {}],
+      })
+      const done = await agent('cancel', '--type', 'nobodys', '--yes')
+      expect([done.out, done.err]).toEqual(['3 tasks canceled\n', 'canceling 3 tasks\n'])
+      expect(await agent('cancel')).toMatchObject({ code: 2 })
+      expect(await agent('cancel', ids.greet)).toMatchObject({
+        code: 1,
+        out: `${ids.greet}: not canceled: it had ended\n`,
+      })
+      expect(await agent('cancel', ids.greet, 'nobody')).toMatchObject({
+        code: 66,
+        out: expect.stringContaining('nobody: not canceled: no task has this id\n') as string,
+      })
+      expect((await agent('signal', ids.greet, 'go', 'yes')).err).toMatch(
+        /^agent-runtime: the value must be JSON, .*; write a text as '"yes"'; see agent-runtime signal --help\n$/,
+      )
+    })
+
+    test('prune deletes by its flags, after the count was shown', async () => {
+      expect(await agent('prune')).toMatchObject({ code: 2, out: '' })
+      expect((await agent('prune', '--failed', '1h')).out).toMatch(
+        /^nothing is to be deleted: no task is old enough, or .* kept for 1 d\n$/,
+      )
+      expect((await agent('prune', '--failed', '0s')).err).toContain(
+        "'0s' is invalid; allowed: a duration of 1ms or more",
+      )
+      const counted = await agent('prune', '--canceled', '1ms')
+      expect(counted.out).toMatch(
+        /^(\d+) tasks would be deleted: 0 completed, 0 failed, \1 canceled; add --yes to delete them\n$/,
+      )
+      expect((await agent('prune', '--canceled', '1ms', '--dry-run')).out).toBe(counted.out)
+      expect(await agent('prune', '--canceled', '1ms', '--dry-run', '--yes')).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('--dry-run only counts, and --yes deletes') as string,
+      })
+      expect((await agent('prune', '--canceled', '1ms', '--yes')).out).toMatch(/^\d+ tasks? deleted: /)
+      // The newest task stays.
+      expect((await agent('prune', '--canceled', '1ms')).out).toMatch(
+        /^nothing is to be deleted: no task is old enough, or .* kept for 1 d\n$/,
+      )
+    })
+
+    test('a filter retries each task once, however often it is called', async () => {
+      const [, ...before] = (
+        (await json('list', '--type', 'fail', '--state', 'failed')) as { tasks: unknown[] }
+      ).tasks
+      const counted = await agent('retry', '--type', 'fail', '--state', 'failed')
+      expect(counted.out).toBe(
+        `${before.length + 1} tasks would run again, except those that were retried before; add --yes to retry them\n`,
+      )
+      const first = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
+      expect(first.out).toMatch(/^\d+ tasks submitted again\n/)
+      await expect.poll(() => runtime.count({ types: ['fail'], states: ['queued', 'running'] })).toBe(0)
+      const again = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
+      expect(again.out).toContain(' left alone: retried before; --again')
+      expect((await json('retry', ids.fail)) as object).toMatchObject({ deduplicated: true })
+    })
+
+    test('show and explain say how the last try of a step failed, and what a retry has kept', async () => {
+      const { taskId } = await runtime.submit(flaky, null)
+      const until = async (state: string) =>
+        expect.poll(async () => (await runtime.status(taskId))?.state).toBe(state)
+      await until('waiting')
+      const shown = (await agent('show', taskId)).out
+      expect(shown).toMatch(/last error +step call: Error: 503 from the provider\n/)
+      expect(shown).toContain("  the back-off before retry 1 of 'call' ")
+      expect((await agent('explain', taskId)).out).toMatch(
+        /^waiting: waits for the next try of 'call' until \S+ \(the last one failed: 503 from the provider\)\n$/,
+      )
+      await runtime.cancel(taskId)
+      const again = (await json('retry', taskId)) as { taskId: string }
+      const retried = (await agent('show', again.taskId)).out
+      expect(retried).toMatch(new RegExp(`retry of +${taskId}\nkept +first\n`))
+      await runtime.cancel(again.taskId)
+    })
+
+    test('14.1 a supervisor is shown, and its children are started, stopped and restarted', async () => {
+      const { taskId } = await runtime.submit(guards, null)
+      await expect.poll(async () => (await runtime.supervisors.count(taskId)).open).toBe(1)
+      const added = (await json('supervisors', 'start', taskId, 'greeter', 'greet', '{"name":"Bob"}')) as {
+        taskId: string
+      }
+      expect(await runtime.result(added.taskId)).toBe('Hello Bob')
+      const again = (await json('supervisors', 'restart', taskId, 'greeter')) as { taskId: string }
+      expect(await runtime.result(again.taskId)).toBe('Hello Bob')
+      expect(await agent('supervisors', 'stop', taskId, 'waits')).toMatchObject({
+        code: 0,
+        out: 'child waits stopped\n',
+      })
+      expect(await agent('supervisors', 'stop', taskId, 'waits')).toMatchObject({
+        code: 1,
+        out: 'child waits had ended before: it is canceled\n',
+      })
+      const { out } = await agent('supervisors', 'show', taskId)
+      expect(out).toMatch(
+        /^supervisor +.*\nstrategy +one_for_one\nrestarts +at most 5 in 1 min; 0 restarts counted\n\n/,
+      )
+      expect(out).toMatch(/\nwaits +wait +canceled +transient /)
+      expect(out).toMatch(/\ngreeter +greet +completed +transient /)
+      expect((await agent('supervisors', 'show', ids.greet)).code).not.toBe(0)
+      // Its pass may still be in its slot.
+      const state = async () => (await runtime.status(taskId))?.state
+      await expect.poll(state, { timeout: 50_000 }).toBe('waiting')
+      const list = (await agent('supervisors')).out
+      expect(list).toMatch(/^SUPERVISOR +TYPE +STATE +STRATEGY +CHILDREN +RUNNING +RESTARTS\n/)
+      expect(list).toMatch(/ guards +waiting +one_for_one +0 of 2 open +0 +0 of 5 in 1 min\n/)
+      expect(await json('supervisors', '--limit', '1')).toMatchObject({ supervisors: [{ taskId }] })
+      await runtime.cancel(taskId)
+      expect((await agent('supervisors')).out).toContain('no supervisor supervises now; --all lists')
+      expect((await agent('supervisors', '--all')).out).toMatch(
+        / guards +canceled +supervises no more +0 of 2 open +0 *\n/,
+      )
+    })
+
+    test('13.2 pipelines are listed and shown with what holds them back, and their events are followed', async () => {
+      const { taskId } = await runtime.submit(findAndRead, null)
+      for await (const { sequence } of runtime.pipeline(taskId).events()) if (sequence === 2) break
+      for await (const { type } of runtime.events(taskId)) if (type === 'task.waiting') break
+      const list = (await agent('pipelines')).out
+      expect(list).toMatch(/^PIPELINE +TYPE +STATE +STAGES +EVENTS +UNREAD +NO ROOM FOR\n/)
+      expect(list).toMatch(/ line +waiting +0 of 2 ended +2 +2 +page\n/)
+      const shown = (await agent('pipelines', taskId)).out
+      expect(shown).toMatch(/\nfind +(running|waiting) +page +/)
+      expect(shown).toMatch(/\nread +waiting +page 2 +/)
+      expect(shown).toMatch(/\nEVENT +PUBLISHED +FROM +TO\npage +2 +find +read\nread +0 +read\n$/)
+      const { stages } = (await json('pipelines', taskId)) as {
+        stages: { tasks: { taskId: string }[] }[]
+      }
+      await runtime.signal(stages[1]?.tasks[0]?.taskId ?? '', 'go')
+      const followed = await agent('pipelines', taskId, '--follow', '--type', 'page', '--json')
+      const events = followed.out.trim().split('\n')
+      expect(events.map((event) => (JSON.parse(event) as { data: unknown }).data)).toEqual(
+        ['a', 'b', 'c'].map((page) => ({ page })),
+      )
+      expect((await agent('pipelines', taskId, '--events', '--after', '2', '--type', 'page')).out).toMatch(
+        /^ +\d \S+  find +page +\{"page":"c"\}\n$/,
+      )
+      expect((await agent('pipelines', taskId)).out).toMatch(/\nread +completed +page 3 +/)
+      expect(await agent('pipelines', ids.greet)).toMatchObject({ code: 66 })
+      expect((await agent('pipelines', '--follow')).err).toContain('name the pipeline')
+      expect((await agent('pipelines', taskId, '--after', '2')).err).toContain('add --events or --follow')
+    })
+
+    test('11.8 the credits of a client are bought, once for each key, and shown entry by entry', async () => {
+      const buy = () => agent('credits', 'buy', 'acme', '12.5', '--key', 'order 1', '--note', 'invoice 7')
+      expect((await buy()).out).toBe('acme has 1012.5 free credits\n')
+      expect((await buy()).out).toMatch(
+        /^bought before with this key: acme has 1012.5 free credits since entry \d+\n$/,
+      )
+      expect((await agent('credits', 'show', 'acme')).out).toMatch(/\nfree +1012.5\nreserved +0\nspent +0\n/)
+      expect((await agent('credits', 'ledger', 'acme')).out).toMatch(
+        / purchase +12.5 +1012.5 +0 +.*invoice 7\n$/,
+      )
+      // One with a key is kept for a day.
+      expect((await agent('prune', '--ledger', '1ms')).out).toMatch(
+        /^nothing is to be folded: it takes two entries of a ledger .* kept for 1 d\n$/,
+      )
+      for (const amount of ['1', '2']) await agent('credits', 'buy', 'fold', amount)
+      expect((await agent('prune', '--ledger', '1ms')).out).toBe(
+        '3 entries of ledgers would be folded; add --yes to fold them\n',
+      )
+      expect((await agent('prune', '--ledger', '1ms', '--yes')).out).toBe('3 entries of ledgers folded\n')
+      expect((await agent('credits', 'ledger', 'fold')).out).toContain(
+        'the entries up to this one were folded into it: 3 entries',
+      )
+      expect(await agent('credits', 'show', 'nobody')).toMatchObject({ code: 66 })
+      expect((await agent('credits', 'buy', 'acme', 'many')).err).toContain('the amount is a number above 0')
+    })
+
+    test('a filter leaves out children, which the retry of their parent starts again', async () => {
+      const { taskId } = await runtime.submit(mourns, null)
+      await expect(runtime.result(taskId)).rejects.toThrow('lost')
+      expect((await agent('show', taskId)).out).toMatch(/error +TaskFailed: .*\nbecause +Error: lost\n/)
+      const found = async (...more: string[]) =>
+        ((await json('retry', '--type', 'fail', ...more)) as { found: number }).found
+      expect(await found('--children')).toBe((await found()) + 1)
+      expect((await agent('retry', '--type', 'mourns')).out).toContain('1 task would run again')
+      expect((await agent('retry', '--parent', taskId)).out).toContain('1 task would run again')
+    })
+  })

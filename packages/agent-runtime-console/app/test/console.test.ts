@@ -8,7 +8,7 @@ import { expectCopies, pages } from './pages.ts'
 import { reports } from './reports.ts'
 import { fill, open, type Scene } from './scene.ts'
 
-// Every third page, and some actions, in one tab: to start the browser takes half of it. console.proof.test.ts does all, and looks at it more closely.
+// Every sixth page, and some actions, in one tab: to start the browser takes half of it. console.proof.test.ts does all, and looks at it more closely.
 let browser: Browser
 let scene: Scene
 let opened: Opened
@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 describe('pages', () => {
-  test.each(everyNth(pages, 3))('%s shows what there is, fits, and asks nobody else', async (path, words) => {
+  test.each(everyNth(pages, 6))('%s shows what there is, fits, and asks nobody else', async (path, words) => {
     const { page, faults } = opened
     await follow(page, scene.url, path)
     await page.getByText(words).first().waitFor()

@@ -37,7 +37,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
     ]
     for (const [index, event] of it.events.entries())
       for (const [column, edit] of draws(
-        everyNth(edits, edits.length * 16, index),
+        everyNth(edits, edits.length * 32, index),
         everyNth(edits, 16, index),
         edits,
       )) {
@@ -61,7 +61,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
     { timeout: 120_000 },
     async () => {
       const it = new Spoiled(await lived())
-      for (const event of everyNth(it.events, draws(64, 16, 1))) {
+      for (const event of everyNth(it.events, draws(128, 16, 1))) {
         const { task, seq } = event
         const removed = await it.after((db) =>
           db.prepare('DELETE FROM event WHERE task = ? AND seq = ?').run(task, seq),
@@ -119,7 +119,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
         ),
       ]
       for (const sql of draws(
-        everyNth(edits, edits.length * 16, number),
+        everyNth(edits, edits.length * 32, number),
         everyNth(edits, 16, number),
         edits,
       )) {
@@ -171,7 +171,7 @@ describe('any other edit', () => {
     async () => {
       const it = new Spoiled(await everyTable())
       const silent = new Set<string>()
-      for (const table of everyNth(Object.keys(columns), draws(4, 1))) {
+      for (const table of everyNth(Object.keys(columns), draws(8, 1))) {
         const keys = it.db
           .prepare<[], string>(`SELECT name FROM pragma_table_info('${table}') WHERE pk > 0`)
           .pluck()

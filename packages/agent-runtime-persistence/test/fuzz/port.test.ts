@@ -495,7 +495,7 @@ describe('a store answers any call, or refuses it with an error of the house (do
       fc.property(hostile, ({ make }) => {
         expect(wrongOf(() => call(store, make()))).toBeUndefined()
       }),
-      { seed, numRuns: draws(100, 300) },
+      { seed, numRuns: draws(30, 300) },
     )
     expect(await store.read({ kind: 'stats' })).toHaveProperty('depth')
     await store.close()

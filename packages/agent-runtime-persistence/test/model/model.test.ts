@@ -36,7 +36,7 @@ describe('a store does the same as the reference model for any operations (docs/
         ['and tasks that are forked again and again', forkingLifeOf, 2, [config]],
         ['and clients that share what slots there are', sharingLifeOf, 3, sharingConfigs],
       ] as const,
-      draws(2, 1),
+      draws(3, 1),
     ),
   )('%s', { timeout: 600_000 }, async (_, kind, part, configs) => {
     const folder = scratchFolder()

@@ -1,3 +1,4 @@
+import './crash-sweep.test.ts'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type TaskContext } from '../../src/index.ts'

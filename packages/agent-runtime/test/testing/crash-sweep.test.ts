@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { draws, everyNth } from '../../../../tools/draws.ts'
 import { defineTask } from '../../src/index.ts'
 import { CrashSweepFailed, sweepCrashes, type TestRuntime } from '../../src/testing/index.ts'
 
@@ -37,8 +38,10 @@ async function approveTwice(world: TestRuntime) {
 describe('sweepCrashes', () => {
   test('A18 each run ends the same after a crash at every commit', async () => {
     const seen: unknown[] = []
+    const every = draws(3, 1)
     const report = await sweepCrashes({
       tasks: [example],
+      every,
       script: approveTwice,
       check: async (run, result) => {
         const { tasks } = await run.runtime.list()
@@ -49,8 +52,9 @@ describe('sweepCrashes', () => {
       },
     })
     expect(report.commits).toBeGreaterThan(10)
-    expect(report.crashedAfter).toEqual(Array.from({ length: report.commits }, (_, index) => index + 1))
-    expect(seen).toHaveLength(report.commits + 1)
+    const commits = Array.from({ length: report.commits }, (_, index) => index + 1)
+    expect(report.crashedAfter).toEqual(everyNth(commits, every))
+    expect(seen).toHaveLength(report.crashedAfter.length + 1)
     expect(seen).toContain(2)
   })
 
@@ -68,7 +72,7 @@ describe('sweepCrashes', () => {
       await sweepCrashes({
         tasks: [spot],
         seed,
-        every: 2,
+        every: draws(5, 2),
         script: async (it) => {
           const receipt = await it.runtime.submit(spot, null)
           for (;;) {

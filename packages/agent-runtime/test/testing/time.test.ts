@@ -129,8 +129,8 @@ describe('run', () => {
 
   test('waits for real work without moving time when nothing is due, in a command and outside steps too', async () => {
     const task = taskOf(async (ctx) => {
-      const { stdout } = await ctx.exec(process.execPath, ['-e', 'console.log(1 + 1)'], { timeoutMs: 60_000 })
-      await promisify(execFile)(process.execPath, ['-e', ''])
+      const { stdout } = await ctx.exec('sh', ['-c', 'sleep 0.05; echo $((1 + 1))'], { timeoutMs: 60_000 })
+      await promisify(execFile)('sleep', ['0.05'])
       return stdout
     })
     await using runtime = await createTestRuntime({ tasks: [task], patienceMs: 20_000 })
@@ -140,7 +140,7 @@ describe('run', () => {
 
   test('gives up on what never says anything', async () => {
     const task = taskOf((ctx) => ctx.step('hung', () => new Promise(() => {})))
-    await using runtime = await createTestRuntime({ tasks: [task] })
+    await using runtime = await createTestRuntime({ tasks: [task], patienceMs: 200 })
     await expect(runtime.run(task, null)).rejects.toThrow(
       /runs on .*, and nothing that is due will change that/,
     )

@@ -1,0 +1,1 @@
+import './looking-and-acting.test.ts'

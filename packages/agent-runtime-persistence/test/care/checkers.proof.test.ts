@@ -1,0 +1,1 @@
+import './checkers.test.ts'
