@@ -99,7 +99,6 @@ const sweeps: readonly Left[] = [
     `${persistence}/limits/shares`,
     `${persistence}/processes/own-handles`,
     `${persistence}/processes/two-clocks`,
-    `${runtime}/durable/asleep`,
     `${runtime}/graph/graph`,
     `${runtime}/hostile-names`,
     `${runtime}/replay/edited`,

@@ -48,9 +48,8 @@ export const areas: Readonly<Record<AreaName, Area>> = {
     slow: [
       '**/fuzz/**',
       `${runtime}/test/{lost-commits,start-up}.test.ts`,
-      `${runtime}/test/client/two-processes.test.ts`,
-      `${runtime}/test/durable/{asleep,crash,exec,listeners}.test.ts`,
-      `${runtime}/test/execution/{blocked-loops,signals}.test.ts`,
+      `${runtime}/test/durable/{crash,exec,listeners}.test.ts`,
+      `${runtime}/test/execution/blocked-loops.test.ts`,
     ],
     isPure: false,
     hasBar: false,

@@ -1,9 +1,9 @@
-import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { attachTelemetry, createLogger, droppedLines } from '../src/index.ts'
+import { chattyProcess, run } from './chatty-scene.ts'
 import { Scene } from './scene.ts'
 
 const clock = { now: () => 1_700_000_000_000, monotonic: () => 0 }
@@ -14,25 +14,6 @@ describe('standard error is a pipe', () => {
     expect(await run(child)).toBeGreaterThan(8_000)
     child.disconnect()
     expect(await once(child, 'exit')).toEqual([0, null])
-  })
-
-  test('the process of a logger whose reader has gone goes on, and counts its lines', async () => {
-    const child = chattyProcess()
-    child.stderr?.destroy()
-    expect(await run(child)).toBeGreaterThan(9_000)
-    expect(await run(child)).toBeGreaterThan(19_000)
-    child.disconnect()
-    expect(await once(child, 'exit')).toEqual([0, null])
-  })
-
-  test('that is read: no line is lost', async () => {
-    const child = chattyProcess()
-    let text = ''
-    child.stderr?.on('data', (chunk) => (text += String(chunk)))
-    const dropped = await run(child)
-    child.send('finish')
-    await once(child.stderr ?? child, 'end')
-    expect(dropped + text.split('\n').length - 1).toBe(10_000)
   })
 })
 
@@ -135,14 +116,3 @@ test('a logger made elsewhere counts nothing', () => {
   expect(droppedLines(pino({ enabled: false }))).toBe(0)
   expect(droppedLines(undefined)).toBe(0)
 })
-
-function chattyProcess() {
-  const script = new URL('./chatty-process.ts', import.meta.url)
-  return fork(script, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: [] })
-}
-
-async function run(child: ReturnType<typeof chattyProcess>): Promise<number> {
-  child.send('log')
-  const [message] = (await once(child, 'message')) as [{ dropped: number }]
-  return message.dropped
-}

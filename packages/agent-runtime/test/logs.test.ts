@@ -1,9 +1,7 @@
-import { join } from 'node:path'
 import { StoreError } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type RuntimeOptions } from '../src/index.ts'
-import { folder, run } from './real-processes.ts'
 import { turns, until, virtualRuntime } from './virtual-runtime.ts'
 
 const secret = 'hunter2'
@@ -94,14 +92,5 @@ describe("execution: the runtime's own log", () => {
       { name: 'RangeError', code: 'E_MINE' },
     ])
     expect(JSON.stringify(log)).not.toMatch(/hunter2|stack/)
-  })
-
-  test('a process whose database is deleted prints no stack', async () => {
-    const program = run(new URL('./processes/unlinked.ts', import.meta.url), join(folder(), 'store.db'))
-    expect(await program.ended).toEqual({ code: 74, signal: null })
-    const printed = program.lines.join('\n')
-    expect(printed).toContain('store_unlinked')
-    expect(printed).not.toMatch(/\n\s+at |\\n\s+at |"stack"/)
-    expect(printed).not.toContain(secret)
   })
 })

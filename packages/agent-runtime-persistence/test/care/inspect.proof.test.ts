@@ -1,10 +1,12 @@
+import { spawnSync } from 'node:child_process'
+import Database from 'better-sqlite3'
 import { readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openStore } from '../../src/index.ts'
+import { openStore, backupStore, verifyStore } from '../../src/index.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
-import { inspect, submission } from './inspect-scene.ts'
+import { closed, inspect, submission } from './inspect-scene.ts'
 
 describe('an inspection', () => {
   test('the doctor of a store in use lists its processes, and which of them are dead', async () => {
@@ -45,5 +47,25 @@ describe('an inspection', () => {
     expect(accepted.problems.map(({ message }) => message)).toContainEqual(
       expect.stringContaining('commits 2 to 2 were missing'),
     )
+  })
+
+  test('T5 no verification and no backup drops the locks of its own process', async () => {
+    const path = await closed()
+    const store = await openStore(`sqlite:${path}`, { thread: false })
+    const holder = new Database(path)
+    holder.exec("BEGIN IMMEDIATE; INSERT INTO meta (key, value) VALUES ('mine', '1')")
+    expect((await inspect(path)).processes).toMatchObject([{ pid: process.pid, alive: true }])
+    expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true })
+    await backupStore(`sqlite:${path}`, `${path}.copy`)
+    const fixture = join(import.meta.dirname, '../fixtures/try-lock.ts')
+    const other = spawnSync(process.execPath, [fixture, path], { encoding: 'utf8' })
+    expect([other.stdout.trim(), other.stderr]).toEqual(['SQLITE_BUSY', ''])
+    holder.exec('COMMIT')
+    expect(holder.prepare("SELECT value FROM meta WHERE key = 'mine'").pluck().get()).toBe('1')
+    holder.close()
+    const probe = await openStore(`sqlite:${path}`, { thread: false })
+    expect((await inspect(path)).processes).toMatchObject([{ alive: true }, { alive: true }])
+    await probe.close()
+    await store.close()
   })
 })

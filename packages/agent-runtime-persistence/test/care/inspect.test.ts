@@ -1,22 +1,10 @@
-import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { backupStore, openStore, verifyStore } from '../../src/index.ts'
 import { schemaVersion } from '../../src/sqlite/schema.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
-import { inspect, submission } from './inspect-scene.ts'
-
-/** A closed store of its own boot, with three tasks, that only its user may read. */
-async function closed(): Promise<string> {
-  const path = join(scratchFolder(), 'it.db')
-  const store = await openStore(`sqlite:${path}`, { thread: false })
-  for (let n = 0; n < 3; n++) await store.write(submission)
-  await store.close()
-  for (const suffix of ['', '-anchor']) chmodSync(path + suffix, 0o600)
-  return path
-}
+import { closed, inspect } from './inspect-scene.ts'
 
 /** What is told of a store after somebody was at it. */
 async function problemsAfter(spoil: (path: string) => void): Promise<readonly [string, string][]> {
@@ -157,26 +145,6 @@ describe('an inspection', () => {
     const path = await closed()
     change(path, "UPDATE meta SET value = 'another' WHERE key = 'boot_id'")
     expect((await inspect(path)).clock).toMatchObject({ isThisBoot: false, offsetMs: null })
-  })
-
-  test('T5 no verification and no backup drops the locks of its own process', async () => {
-    const path = await closed()
-    const store = await openStore(`sqlite:${path}`, { thread: false })
-    const holder = new Database(path)
-    holder.exec("BEGIN IMMEDIATE; INSERT INTO meta (key, value) VALUES ('mine', '1')")
-    expect((await inspect(path)).processes).toMatchObject([{ pid: process.pid, alive: true }])
-    expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true })
-    await backupStore(`sqlite:${path}`, `${path}.copy`)
-    const fixture = join(import.meta.dirname, '../fixtures/try-lock.ts')
-    const other = spawnSync(process.execPath, [fixture, path], { encoding: 'utf8' })
-    expect([other.stdout.trim(), other.stderr]).toEqual(['SQLITE_BUSY', ''])
-    holder.exec('COMMIT')
-    expect(holder.prepare("SELECT value FROM meta WHERE key = 'mine'").pluck().get()).toBe('1')
-    holder.close()
-    const probe = await openStore(`sqlite:${path}`, { thread: false })
-    expect((await inspect(path)).processes).toMatchObject([{ alive: true }, { alive: true }])
-    await probe.close()
-    await store.close()
   })
 
   test('a check of nothing is refused', async () => {

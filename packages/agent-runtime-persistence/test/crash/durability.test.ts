@@ -106,7 +106,7 @@ describe('the meaning of an acknowledgement (docs/reliability.md T1, T7)', () =>
     await store.close()
   })
 
-  for (const nth of draws([2], [1, 2, 5, 12]))
+  for (const nth of draws<readonly number[]>([], [1, 2, 5, 12]))
     test.skipIf(!canTrace)(
       `D04 T7 an fsync that fails (number ${nth} of the log) stops the store; every acknowledged commit is there`,
       async () => {
@@ -181,16 +181,17 @@ describe('an anchor that there is no room for (docs/reliability.md D03)', () => 
     },
   )
 
-  test.skipIf(!canTrace)('D03 refuses what comes after one commit, and the store goes on', async () => {
-    const { path, lines } = tried('pwrite64', '5+')
-    // The first write is of the opening.
-    expect(lines).toEqual(['ok 1', 'ok 2', 'ok 3', 'ok 4', 'no store_full', 'no store_full'])
-    expect(readAnchor(path)).toMatchObject({ commit: 3 })
-    const store = await openStore(`sqlite:${path}`, { thread: false })
-    expect(await store.read({ kind: 'stats' })).toMatchObject({ totals: { submitted: 4 } })
-    await store.close()
-    expect(readAnchor(path)).toMatchObject({ commit: 4 })
-  })
+  for (const when of draws<readonly string[]>([], ['5+']))
+    test.skipIf(!canTrace)('D03 refuses what comes after one commit, and the store goes on', async () => {
+      const { path, lines } = tried('pwrite64', when)
+      // The first write is of the opening.
+      expect(lines).toEqual(['ok 1', 'ok 2', 'ok 3', 'ok 4', 'no store_full', 'no store_full'])
+      expect(readAnchor(path)).toMatchObject({ commit: 3 })
+      const store = await openStore(`sqlite:${path}`, { thread: false })
+      expect(await store.read({ kind: 'stats' })).toMatchObject({ totals: { submitted: 4 } })
+      await store.close()
+      expect(readAnchor(path)).toMatchObject({ commit: 4 })
+    })
 })
 
 describe('time that a timer cannot hold (docs/reliability.md T11)', () => {

@@ -435,7 +435,12 @@ test('an engine that dies leaves no file open, nor does one that closes: one pro
 test('4.10 a lock file that was removed proves nothing: its process is gone when it has been silent for presenceTtlMs, and no sooner', () => {
   const path = join(scratchFolder(), 'store.db')
   const clock = new VirtualClock()
-  const config = { leaseTtlMs: 600_000, heartbeatIntervalMs: 20_000, maxStallMs: 600_000 } as const
+  const config = {
+    leaseTtlMs: 600_000,
+    heartbeatIntervalMs: 20_000,
+    maxStallMs: 600_000,
+    schedulerTickMs: 1_000,
+  } as const
   const bare = openEngine({ path, processId: 'bare', clock, config })
   const heir = openEngine({ path, processId: 'heir', clock, config })
   bare.engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'b', capacity: 1, types: ['*'] }] })
@@ -470,8 +475,9 @@ test('4.10 a lock file that was removed proves nothing: its process is gone when
 test('4.10 a lock file that cannot be removed stops nobody: its process has ended, and nobody looks at it', () => {
   const path = join(scratchFolder(), 'store.db')
   const clock = new VirtualClock()
-  const dying = openEngine({ path, processId: 'dying', clock })
-  const heir = openEngine({ path, processId: 'heir', clock })
+  const config = { schedulerTickMs: 1_000 }
+  const dying = openEngine({ path, processId: 'dying', clock, config })
+  const heir = openEngine({ path, processId: 'heir', clock, config })
   // Nothing can be a lock, or be removed as a file, where a folder stands.
   const block = (processId: string) => {
     const lock = `${path}-owners/${processId}.lock`

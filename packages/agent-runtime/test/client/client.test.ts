@@ -39,13 +39,20 @@ async function clientOn(
   store: string | ExecutionStore,
   options: Partial<ClientOptions> = {},
 ): Promise<Client> {
-  const client = await createClient({ store, logger: false, ...options })
+  const thread = typeof store === 'string' ? { thread: false } : {}
+  const client = await createClient({ store, logger: false, ...thread, ...options })
   onTestFinished(() => client.close())
   return client
 }
 
 async function workerOn(store: string): Promise<Worker> {
-  const worker = await createWorker({ store, tasks: [sums], logger: false, telemetry: false })
+  const worker = await createWorker({
+    store,
+    tasks: [sums],
+    thread: false,
+    logger: false,
+    telemetry: false,
+  })
   onTestFinished(async () => void (await worker.stop({ drain: false })))
   return worker
 }

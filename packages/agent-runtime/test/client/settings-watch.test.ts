@@ -22,14 +22,14 @@ function log() {
 }
 
 const nothing = defineTask({ type: 'nothing', input: z.null() }, () => null)
-const quiet = { tasks: [nothing], telemetry: false, strict: false } as const
+const quiet = { tasks: [nothing], thread: false, telemetry: false, strict: false } as const
 
 test('8.12 processes with other settings of the store log each of them, whoever came first', async () => {
   const store = `sqlite:${join(folder(), 'store.db')}`
   const [ofOld, ofRecent, ofSilent] = [log(), log(), log()]
   const config = { queueDepthLimit: 900, shares: { tierPolicy: 'weighted' } } as const
   await using old = await createRuntime({ store, ...quiet, config, logger: ofOld.logger })
-  await using silent = await createClient({ store, logger: ofSilent.logger })
+  await using silent = await createClient({ store, thread: false, logger: ofSilent.logger })
   const recent = await createWorker({
     store,
     ...quiet,
@@ -71,6 +71,7 @@ test('8.12 6.6 retention of another process is in force here, too, for the passe
   await using keeper = await createRuntime({
     store,
     tasks: [],
+    thread: false,
     workers: 0,
     telemetry: false,
     logger: false,

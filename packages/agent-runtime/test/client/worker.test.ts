@@ -91,10 +91,11 @@ describe('a worker', () => {
         ctx.signal.addEventListener('abort', () => stop(ctx.signal.reason as Error)),
       )
     })
-    const client = await clientOn(store)
+    const client = await clientOn(store, { thread: false })
     const worker = await createWorker({
       store,
       tasks: [parent, sums, endless],
+      thread: false,
       logger: false,
       telemetry: false,
     })

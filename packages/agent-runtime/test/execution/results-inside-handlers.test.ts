@@ -68,10 +68,15 @@ describe('runtime.result inside a handler (docs/semantics.md 4.11)', () => {
   test('is refused to another client on the same store, too', async () => {
     const url = `sqlite:${folder()}/it.db`
     const outer = defineTask({ type: 'outer', input }, async () => {
-      await using client = await createClient({ store: url, logger: false })
+      await using client = await createClient({ store: url, thread: false, logger: false })
       return await client.result(await client.submit('other', null))
     })
-    await using runtime = await createRuntime({ store: url, tasks: [outer, other], logger: false })
+    await using runtime = await createRuntime({
+      store: url,
+      thread: false,
+      tasks: [outer, other],
+      logger: false,
+    })
     await expect(runtime.result(await runtime.submit(outer, null))).rejects.toMatchObject(refusal)
   })
 

@@ -110,4 +110,19 @@ describe('execution: signals', () => {
     expect(code).toBe(143)
     expect(ms).toBeLessThan(2_000)
   })
+
+  test('A22 SIGTERM with nothing running drains and exits with 0', async () => {
+    const path = folder()
+    const worker = run(
+      workerProgram,
+      join(path, 'store.db'),
+      join(path, 'ledger'),
+      '--forever',
+      '--submit',
+      '0',
+    )
+    await worker.said('submitted')
+    worker.process.kill('SIGTERM')
+    expect(await worker.ended).toEqual({ code: 0, signal: null })
+  })
 })
