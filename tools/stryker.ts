@@ -8,13 +8,13 @@
 // PATTERN: files of the area, such as 'queue/*.ts'; all of them by default.
 // --keep FILE: keeps the results of several runs, each file's last one.
 // --draw SEED:FROM-TO: draws some of the changes by chance, such as the first 0.02 of all by the seed a, and says between which rates that of all lies.
-// What follows, such as a:0.02-0.04, makes the draw larger as long as the commit is the same. It takes the whole core.
+// A part that follows, such as a:0.02-0.04, makes the draw larger as long as the commit is the same. It takes the whole core.
 // --minutes N: ends a draw after so long. It is smaller then.
 // --direct: the area's direct tests alone have to notice. For what all the others rest on: there each change is met by thousands of tests.
 //
 // STRYKER_CONCURRENCY: so many changes at a time; one a core by default.
 //
-// What came of it is printed as a page for docs/evidence/, all else goes where errors go.
+// The result is printed as a page for docs/evidence/, all else goes where errors go.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
@@ -65,7 +65,7 @@ try {
     inPlace: true,
     // Nobody checks types in the copy, and to say so in each of its files takes half a minute.
     disableTypeChecks: false,
-    // What is worked out when a module is loaded cannot be told apart by test.
+    // Values that are worked out when a module is loaded cannot be told apart by test.
     ignoreStatic: true,
     mutate: [...mutate, ...excluded],
     mutator: { excludedMutations: area.unchanged },
@@ -98,7 +98,7 @@ try {
   rmSync(copy, { recursive: true, force: true })
 }
 
-/** What it says goes where errors go: the page alone is printed. */
+/** Its output goes where errors go: the page alone is printed. */
 function call(command: string, args: readonly string[], mostMinutes?: number): void {
   const { status, error } = spawnSync(command, args, {
     cwd: copy,

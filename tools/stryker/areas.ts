@@ -1,7 +1,7 @@
 /** Sources that are changed, and the tests that have to notice. Patterns of sources count from `sources`, those of tests from the workspace. */
 export interface Area {
   readonly sources: string
-  /** What is changed when nothing else is said. */
+  /** They are changed when nothing else is said. */
   readonly files: readonly string[]
   readonly excluded: readonly string[]
   /** Sorts of changes that are not made. */

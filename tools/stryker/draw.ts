@@ -24,7 +24,7 @@ export function placeOf(seed: string, id: string): number {
   return createHash('sha256').update(`${seed} ${id}`).digest().readUInt32BE(0) / 2 ** 32
 }
 
-/** Those that are drawn, in the order of their places. */
+/** The numbers that are drawn, in the order of their places. */
 export function drawnOf({ seed, from, to }: Draw, ids: readonly string[]): readonly string[] {
   return ids
     .map((id) => ({ id, place: placeOf(seed, id) }))

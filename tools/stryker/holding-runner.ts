@@ -6,7 +6,8 @@ import { pathToFileURL } from 'node:url'
 import { inject, type RunnerTask, type RunnerTestCase, type RunnerTestFile, TestRunner } from 'vitest'
 import { areaOf, areas } from './areas.ts'
 import { type Answer, type Asked, channelOf } from './channel.ts'
-import { type Changed, type HeldTest, judge, runAll } from './judge.ts'
+import { refuseFinishers, refuseHooks } from './hooks.ts'
+import { type Changed, failureOf, type HeldTest, judge, runAll } from './judge.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -31,6 +32,7 @@ export default class HoldingRunner extends TestRunner {
   async onCollected(collected: readonly RunnerTestFile[]): Promise<void> {
     for (const file of collected) {
       const name = path.relative(root, file.filepath)
+      refuseHooks(name, file)
       const isDirect = area.direct.some((pattern) => path.matchesGlob(name, pattern))
       for (const test of testsOf(file.tasks))
         if (test.mode === 'run' || test.mode === 'queued')
@@ -38,7 +40,7 @@ export default class HoldingRunner extends TestRunner {
             id: test.id,
             name: `${name}: ${test.name}`,
             isDirect,
-            run: () => this.#run(test),
+            run: () => this.#run(name, test),
           })
       file.mode = 'skip'
     }
@@ -46,9 +48,10 @@ export default class HoldingRunner extends TestRunner {
     if (files === inject('files')) await serve()
   }
 
-  async #run(test: RunnerTestCase): Promise<void> {
+  async #run(file: string, test: RunnerTestCase): Promise<void> {
     await this.onBeforeRunTask(test)
     await TestRunner.getTestFn(test)()
+    refuseFinishers(file, test)
   }
 }
 
@@ -66,7 +69,10 @@ async function serve(): Promise<void> {
       const results = await runAll([...tests.values()], changed, () => performance.now())
       channel.postMessage({ results, coverage: changed.mutantCoverage })
     } else if (asked === 'end') end.resolve()
-    else channel.postMessage(await judge(asked, tests, changed))
+    else if ('unchanged' in asked) {
+      const test = tests.get(asked.unchanged)
+      channel.postMessage({ why: test === undefined ? 'it is not there' : await failureOf(test) })
+    } else channel.postMessage(await judge(asked, tests, changed))
   }
   channel.addEventListener('message', (event) => {
     answer((event as MessageEvent).data as Asked).catch(end.reject)

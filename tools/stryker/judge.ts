@@ -1,4 +1,4 @@
-/** What Stryker's changed sources ask, whenever they come to a change, and where they count. */
+/** Stryker's changed sources ask it whenever they come to a change, and count in it. */
 export interface Changed {
   activeMutant?: string | undefined
   hitCount?: number | undefined
@@ -20,7 +20,7 @@ export interface HeldTest {
   /** One of the area's own, which come first. */
   readonly isDirect: boolean
   readonly run: () => Promise<void>
-  /** What it took when it last ran. */
+  /** So long it took when it last ran. */
   ms?: number
 }
 
@@ -30,21 +30,23 @@ export interface Change {
   readonly tests: readonly string[]
   /** A change that is come to more often turns for ever. */
   readonly hitLimit?: number | undefined
-  /** No test has run in this process yet, so that nothing is left behind: a test that fails has noticed the change. */
-  readonly isFresh?: true
 }
 
-export type Verdict =
-  | {
-      readonly status: 'killed'
-      readonly killedBy: readonly string[]
-      readonly failureMessage: string
-      readonly nrOfTests: number
-    }
+/** A verdict on a change that counts. */
+type Counted =
+  | Failed<'killed'>
   | { readonly status: 'survived'; readonly nrOfTests: number }
   | { readonly status: 'timeout' }
-  /** The test fails without the change, too: an earlier one has left something behind. */
-  | { readonly status: 'spoilt'; readonly test: string }
+
+/** `spoilt`: the test fails without the change, too. The change or an earlier one has left something behind, or the test always fails. */
+export type Verdict = Counted | Failed<'spoilt'>
+
+interface Failed<Status extends string> {
+  readonly status: Status
+  readonly killedBy: readonly [string]
+  readonly failureMessage: string
+  readonly nrOfTests: number
+}
 
 /** Runs each test without a change, and says what it comes to. */
 export async function runAll(
@@ -69,7 +71,7 @@ export async function runAll(
 
 /** Makes a change and runs its tests, the area's own and the quick ones first, until one fails. One that fails has to pass without the change. */
 export async function judge(
-  { id, tests: wanted, hitLimit, isFresh }: Change,
+  { id, tests: wanted, hitLimit }: Change,
   tests: ReadonlyMap<string, HeldTest>,
   changed: Changed,
 ): Promise<Verdict> {
@@ -87,14 +89,36 @@ export async function judge(
     changed.activeMutant = undefined
     if (changed.hitCount > limit) return { status: 'timeout' }
     if (why === undefined) continue
-    if (isFresh !== true && (await failureOf(test)) !== undefined)
-      return { status: 'spoilt', test: test.name }
-    return { status: 'killed', killedBy: [test.id], failureMessage: why, nrOfTests: count }
+    const status = (await failureOf(test)) === undefined ? 'killed' : 'spoilt'
+    return { status, killedBy: [test.id], failureMessage: why, nrOfTests: count }
   }
   return { status: 'survived', nrOfTests: count }
 }
 
-async function failureOf(test: HeldTest): Promise<string | undefined> {
+/** The process that holds the tests. */
+export interface Holder {
+  readonly judge: (change: Change) => Promise<Verdict>
+  /** Loads all tests anew and runs that one without a change: why it fails, or undefined. */
+  readonly failureAnew: (test: string) => Promise<string | undefined>
+}
+
+/**
+ * The verdict on a change that counts. `isFresh`: no test has run in the process before. One that is not is given up where a test is spoilt:
+ * Stryker starts another, outside of the limit of a change, and asks again. In a fresh one the change itself has left something behind,
+ * unless the test fails without it in yet another.
+ */
+export async function decide(change: Change, isFresh: boolean, holder: Holder): Promise<Counted> {
+  const verdict = await holder.judge(change)
+  if (verdict.status !== 'spoilt') return verdict
+  const [test] = verdict.killedBy
+  if (!isFresh) throw new Error(`the test ${test} fails without the change, too: its process is spoilt`)
+  const why = await holder.failureAnew(test)
+  if (why !== undefined) throw new Error(`the test ${test} fails when nothing is changed: ${why}`)
+  return { ...verdict, status: 'killed' }
+}
+
+/** Why a test fails; undefined where it passes. */
+export async function failureOf(test: HeldTest): Promise<string | undefined> {
   try {
     await test.run()
     return undefined

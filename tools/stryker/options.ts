@@ -5,7 +5,7 @@ import type { KeptScore } from './scores.ts'
 
 const usage = `usage: node tools/stryker.ts [--of ${Object.keys(areas).join('|')}] [--keep FILE] [--draw SEED:FROM-TO [--minutes N]] [--direct] [PATTERN…], such as queue/*.ts`
 
-/** What a run was asked for. */
+/** The arguments of a run. */
 export interface Options {
   readonly name: string
   readonly keep?: string

@@ -1,7 +1,7 @@
 import { type Draw, type DrawLine, drawnOf, placeOf, type Tried } from './draw.ts'
 import { changeAt, isNoticed, isUnnoticed, least } from './scores.ts'
 
-/** What became of the changes that were drawn in one run. */
+/** The changes that were drawn in one run, and how they fared. */
 export interface Sample {
   /** The seed and the part of the changes that were drawn with it. */
   readonly draw: string
@@ -13,20 +13,20 @@ export interface Sample {
   /** So many changes could have been drawn. */
   readonly among: number
   readonly noticed: number
-  /** Of the noticed ones, those whose tests did not end in time. */
+  /** The noticed ones whose tests did not end in time. */
   readonly timedOut: readonly string[]
   readonly unnoticed: readonly Unnoticed[]
 }
 
 interface Unnoticed {
   readonly change: string
-  /** What a person found: a reason why nothing can tell it, or that a test that came after the draw does. */
+  /** A person found by reading why nothing can tell it, or that a test that came after the draw does. Nothing checks it. */
   readonly judged?: string
   readonly noticedSince?: true
 }
 
 /**
- * What the lines of a run say. A run that was ended early has drawn the changes before the first one that it did not try. `folder`: the sources,
+ * Reads the lines of a run. A run that was ended early has drawn the changes before the first one that it did not try. `folder`: the sources,
  * from the workspace.
  */
 export function sampleOf(draw: Draw, lines: readonly DrawLine[], folder: string): Drawn {

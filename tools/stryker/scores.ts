@@ -12,7 +12,7 @@ export interface ReportedMutant {
   readonly location: { readonly start: { readonly line: number } }
 }
 
-/** What became of the changes to one file. */
+/** The changes to one file, and how they fared. */
 export interface FileScore {
   /** Below the core's sources. */
   readonly file: string
@@ -20,7 +20,7 @@ export interface FileScore {
   readonly unnoticed: readonly string[]
 }
 
-/** Of all changes so many percent have to be noticed. */
+/** So many percent of all changes have to be noticed. */
 export const least = 96
 
 /**
@@ -55,7 +55,7 @@ export function changeAt({ location, mutatorName, replacement }: ReportedMutant)
   return `${location.start.line}: ${mutatorName}${replacement === undefined ? '' : `, ${shortened(replacement)}`}`
 }
 
-/** What of it is not as it has to be, one line each. */
+/** Where it is not as it has to be, one line each. */
 export function shortfalls(
   scores: readonly FileScore[],
   same: SameComparisons = sameComparisons,
@@ -87,7 +87,7 @@ export function shortfalls(
 /** Changes to comparisons by file, as {@link FileScore} tells them, and why nothing that can come tells them from what stands there. */
 export type SameComparisons = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** What a comparison was changed to, if that is what was changed. */
+/** The text that a comparison was changed to, if one was changed. */
 function comparisonIn(unnoticed: string): string | undefined {
   return /^\d+: EqualityOperator, `(.*)`$/.exec(unnoticed)?.[1]
 }

@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Asker } from '../stryker/channel.ts'
 import { type DrawLine, drawnOf, drawOf, placeOf } from '../stryker/draw.ts'
-import { type Changed, type HeldTest, judge, runAll } from '../stryker/judge.ts'
+import { HooksNotRunError, refuseFinishers, refuseHooks } from '../stryker/hooks.ts'
+import { type Changed, decide, type HeldTest, type Holder, judge, runAll } from '../stryker/judge.ts'
 import { problemOfKept, readOptions } from '../stryker/options.ts'
 import { intervalOf, type Sample, sampleOf, samplePageOf } from '../stryker/sample.ts'
 import {
@@ -339,18 +341,87 @@ describe('tests that one process holds', () => {
     expect(await judge({ ...change, hitLimit: 5 }, tests, changed)).toEqual({ status: 'timeout' })
   })
 
-  test('a test that fails without the change, too, has noticed nothing', async () => {
-    const { changed, source, held } = setting()
-    let isSpoilt = false
-    const spoiling = () => {
-      isSpoilt ||= source()
-      if (isSpoilt) throw new Error('something was left behind')
+  describe('a test that fails without the change, too', () => {
+    const spoiltBy = () => {
+      const { changed, source, held } = setting()
+      let isSpoilt = false
+      const spoiling = () => {
+        isSpoilt ||= source()
+        if (isSpoilt) throw new Error('something was left behind')
+      }
+      const tests = new Map([held('spoiling', true, spoiling)])
+      const asked: string[] = []
+      const holder = (why?: string): Holder => ({
+        judge: (change) => judge(change, tests, changed),
+        failureAnew: (test) => {
+          asked.push(test)
+          return Promise.resolve(why)
+        },
+      })
+      return { asked, holder }
     }
-    const tests = new Map([held('spoiling', true, spoiling)])
     const change = { id: 'x', tests: ['spoiling'] }
-    expect(await judge(change, tests, changed)).toEqual({ status: 'spoilt', test: 'the test spoiling' })
-    isSpoilt = false
-    expect(await judge({ ...change, isFresh: true }, tests, changed)).toMatchObject({ status: 'killed' })
+
+    test('has noticed nothing in a process that ran others: another one is asked', async () => {
+      const { asked, holder } = spoiltBy()
+      await expect(decide(change, false, holder())).rejects.toThrow('its process is spoilt')
+      expect(asked).toEqual([])
+    })
+
+    test('has noticed the change in a fresh process, if it passes unchanged in yet another', async () => {
+      const { asked, holder } = spoiltBy()
+      expect(await decide(change, true, holder())).toMatchObject({ status: 'killed', killedBy: ['spoiling'] })
+      expect(asked).toEqual(['spoiling'])
+    })
+
+    test('has noticed nothing if it always fails', async () => {
+      const { holder } = spoiltBy()
+      await expect(decide(change, true, holder('no such file'))).rejects.toThrow(
+        'the test spoiling fails when nothing is changed: no such file',
+      )
+    })
+
+    test('is asked for no second time where the verdict is clear', async () => {
+      const { holder } = spoiltBy()
+      const clear: Holder = {
+        ...holder('never asked'),
+        judge: () => Promise.resolve({ status: 'survived', nrOfTests: 1 }),
+      }
+      expect(await decide(change, true, clear)).toEqual({ status: 'survived', nrOfTests: 1 })
+    })
+  })
+
+  test('a worker that ends is an error of whatever is asked then, or later', async () => {
+    const posted: unknown[] = []
+    const asker = new Asker((asked) => void posted.push(asked))
+    const ready = asker.ask()
+    asker.answered('ready')
+    expect(await ready).toBe('ready')
+    const pending = asker.ask('all')
+    asker.ended(new Error('it is dead'))
+    await expect(pending).rejects.toThrow('it is dead')
+    await expect(asker.ask('all')).rejects.toThrow('it is dead')
+    expect(posted).toEqual(['all'])
+  })
+
+  describe('a file with hooks', () => {
+    describe('in a suite', () => {
+      beforeEach(() => undefined)
+      test('is refused by its name', ({ task }) => {
+        expect(() => refuseHooks('a.test.ts', task.file)).toThrow(HooksNotRunError)
+        expect(() => refuseHooks('a.test.ts', task.file)).toThrow('a.test.ts has hooks, which are not run')
+      })
+    })
+    describe('in another suite', () => {
+      test('is refused for its own hooks alone', ({ task }) => {
+        expect(() => refuseHooks('a.test.ts', task.suite ?? task.file)).not.toThrow()
+      })
+    })
+    test('is refused for what it leaves to the end of a test', ({ task, onTestFinished }) => {
+      refuseFinishers('a.test.ts', task)
+      onTestFinished(() => undefined)
+      expect(() => refuseFinishers('a.test.ts', task)).toThrow('a.test.ts has hooks')
+    })
   })
 
   test('all of them run under their names, one after the other, and each says how long it took', async () => {
