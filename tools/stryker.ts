@@ -1,4 +1,4 @@
-// Changes sources at every place that means something, one place at a time, and lets their tests find it. Takes hours for all of the core,
+// Changes sources at every place that means something, one place at a time, and lets their tests find it. Takes two to five hours for all of the core,
 // so it is no part of continuous integration. The sources are changed in a copy of the last commit: yours stay as they are.
 //
 //   node tools/stryker.ts [--of AREA] [--keep FILE] [--draw SEED:FROM-TO [--minutes N]] [--direct] [PATTERN…]
@@ -22,7 +22,7 @@ import { join, resolve } from 'node:path'
 import { areaOf, areas } from './stryker/areas.ts'
 import type { DrawLine } from './stryker/draw.ts'
 import { problemOfKept, readOptions } from './stryker/options.ts'
-import { type Sample, sampleOf, samplePageOf } from './stryker/sample.ts'
+import { type Sample, sampleOf, samplePageOf, shortfallOf } from './stryker/sample.ts'
 import {
   evidenceOf,
   type FileScore,
@@ -146,6 +146,10 @@ function keepSample(sample: Sample): void {
   const all = [...(before as readonly Sample[]), sample]
   keepAll(all)
   console.log(samplePageOf(all))
+  const lack = shortfallOf(all)
+  if (lack === undefined) return
+  console.error(lack)
+  process.exitCode = 1
 }
 
 function keptIn(): readonly (Sample | KeptScore)[] {

@@ -6,7 +6,7 @@ import { type DrawLine, drawnOf, drawOf, placeOf } from '../stryker/draw.ts'
 import { HooksNotRunError, refuseFinishers, refuseHooks } from '../stryker/hooks.ts'
 import { type Changed, decide, type HeldTest, type Holder, judge, runAll } from '../stryker/judge.ts'
 import { problemOfKept, readOptions } from '../stryker/options.ts'
-import { intervalOf, type Sample, sampleOf, samplePageOf } from '../stryker/sample.ts'
+import { intervalOf, type Sample, sampleOf, samplePageOf, shortfallOf } from '../stryker/sample.ts'
 import {
   evidenceOf,
   kept,
@@ -208,11 +208,14 @@ describe('changes that are drawn', () => {
       unnoticed: [],
     })
     const scores = of('c', scoresOf({ files: reported('a.ts', 'Killed') }, folder))
-    const draws = [sample('b', 'a:0-0.5'), sample('c', 'a:0-0.013')]
+    const draws = [sample('c', 'a:0-0.013')]
     const draw = (from: number, to: number) => ({ seed, from, to })
     expect(problemOfKept(draws, draw(0.013, 0.02), 'c')).toBeUndefined()
     expect(problemOfKept(draws, { ...draw(0, 0.02), seed: 'b' }, 'c')).toBeUndefined()
-    expect(problemOfKept(draws, draw(0, 0.02), 'd')).toBeUndefined()
+    expect(problemOfKept(draws, draw(0.1, 0.2), 'd')).toMatch(
+      /^the file of --keep has a:0-0\.013 of commit c, .*: take another seed$/,
+    )
+    expect(problemOfKept(draws, { ...draw(0.1, 0.2), seed: 'b' }, 'd')).toBeUndefined()
     expect(problemOfKept([], draw(0, 0.02), 'c')).toBeUndefined()
     expect(problemOfKept(scores, undefined, 'c')).toBeUndefined()
     expect(problemOfKept(draws, draw(0, 0.02), 'c')).toMatch(/ has a:0-0\.013 of this commit/)
@@ -233,7 +236,9 @@ describe('changes that are drawn', () => {
       tried(third, 'NoCoverage'),
     ]
     const sample = sampleOf(draw, lines, folder)
-    expect(sample).toMatchObject({ among: 800, noticed: 2 })
+    expect(sample).toMatchObject({ among: 800, noticed: 2, undecided: 0 })
+    const withError = lines.map((it, index) => (index === 3 ? tried(first, 'RuntimeError') : it))
+    expect(sampleOf(draw, withError, folder)).toMatchObject({ noticed: 1, undecided: 1 })
     expect(sample.timedOut).toEqual([`a.ts:${second}: BooleanLiteral, \`a \\| b\``])
     expect(sample.unnoticed).toEqual([{ change: `a.ts:${third}: BooleanLiteral, \`a \\| b\`` }])
     expect(sample.draw).toBe(`a:0-${placeOf(seed, missing)}`)
@@ -263,7 +268,9 @@ describe('changes that are drawn', () => {
     expect(page).toContain('from 88.8 % to 97.8 %: around the bar')
     expect(page).toContain('| a.ts:1: X | the same |\n| a.ts:4: Y | not looked into yet |')
     expect(page).toContain('| an earlier draw | 100.0 % of 1 at a (20.7 % to 100.0 %) |')
-    expect(page).not.toContain('with the tests that came after')
+    expect(page).toContain('| not noticed | 5, of which 4 are open |')
+    expect(page).toContain('The last draw is no independent sample.')
+    expect(samplePageOf(samples.slice(1))).not.toContain('no independent sample')
     const direct = [
       ...samples,
       { ...run, direct: true, commit: 'b', draw: 'a:0-0.1', noticed: 1, unnoticed: [] },
@@ -273,9 +280,31 @@ describe('changes that are drawn', () => {
     const since = samplePageOf([
       { ...run, commit: 'b', draw: 'a:0-1', noticed: 3, unnoticed: [{ change: 'c', noticedSince: true }] },
     ])
-    expect(since).toContain('| noticed with the tests that came after the draw | 4: 100.0 % |')
+    expect(since).toContain('| noticed  | 3: 75.0 %')
+    expect(since).toContain('| not noticed | 1, of which 0 are open |')
+    const failed = { ...run, commit: 'b', draw: 'a:0-1', noticed: 3, unnoticed: [], undecided: 2 }
+    expect(samplePageOf([failed])).toContain('| drawn and not judged, for an error | 2 |')
     expect(since).toContain('| c | a test that came after notices it |')
     expect(intervalOf(1_000, 1_000).map((it) => it.toFixed(1))).toEqual(['99.6', '100.0'])
+  })
+
+  test('the last draw falls short where its whole interval is below the bar', () => {
+    const drawn = (commit: string, noticed: number, missed: number): Sample => ({
+      commit,
+      draw: 'a:0-1',
+      date: '2026-01-01',
+      machine: 'one',
+      among: 9_000,
+      noticed,
+      timedOut: [],
+      unnoticed: Array.from({ length: missed }, () => ({ change: 'c', noticedSince: true })),
+    })
+    const few = drawn('a', 414, 34)
+    const enough = drawn('b', 95, 5)
+    expect(shortfallOf([enough, few])).toBe(
+      'at most 94.5 % of all changes are noticed, by 95 of 100 draws; 96 % have to be',
+    )
+    expect(shortfallOf([few, enough])).toBeUndefined()
   })
 })
 
