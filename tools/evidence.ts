@@ -1,4 +1,5 @@
-// Says in the README and in the guarantees which long runs were made on the present sources, and which on earlier ones.
+// Says in the README and in the guarantees which long runs were made on the present sources, and which on earlier ones. Writes the pages of changed
+// sources, too, since they say which files are still as they were: `pnpm format` sets their tables.
 //
 //   node tools/evidence.ts [--check]
 //
@@ -8,6 +9,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { sourcesDigest } from '../packages/agent-gym/src/report/sources.ts'
 import { livesOfLanding } from './ci/stages.ts'
+import { areas, textsOf } from './stryker/areas.ts'
+import { type Sample, samplePageOf } from './stryker/sample.ts'
+import { evidenceOf, type KeptScore } from './stryker/scores.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 const marks = /(<!-- evidence -->\n)[^]*?(<!-- \/evidence -->)/
@@ -46,10 +50,27 @@ export function pagesToWrite(): readonly { page: string; now: string; right: str
     ...pages,
     ...scenarios.map(({ id, commit }): LongRun => ({ name: id, page: `scenarios.md#${id}`, text: commit })),
   ]
-  return Object.entries(stands).map(([page, way]) => {
+  return [
+    ...Object.entries(stands).map(([page, way]) => {
+      const now = read(page)
+      const text = statement(digest, lives, all, way)
+      return { page, now, right: now.replace(marks, (_, start, end) => `${start}\n${text}\n\n${end}`) }
+    }),
+    ...changedSources(),
+  ]
+}
+
+/** The pages of `pnpm stryker`. The formatter sets the columns of tables, so that only their words count. */
+function changedSources(): readonly { page: string; now: string; right: string }[] {
+  const scores = JSON.parse(read('docs/evidence/stryker.json')) as readonly KeptScore[]
+  const samples = JSON.parse(read('docs/evidence/stryker-sample.json')) as readonly Sample[]
+  const words = (text: string) => text.replaceAll(/-{2,}/g, '-').split(/\s+/).join(' ')
+  return Object.entries({
+    'docs/evidence/stryker.md': evidenceOf(scores, textsOf(areas.core, workspace)),
+    'docs/evidence/stryker-sample.md': samplePageOf(samples),
+  }).map(([page, text]) => {
     const now = read(page)
-    const text = statement(digest, lives, all, way)
-    return { page, now, right: now.replace(marks, (_, start, end) => `${start}\n${text}\n\n${end}`) }
+    return { page, now, right: words(now) === words(text) ? now : text }
   })
 }
 

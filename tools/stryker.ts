@@ -16,14 +16,15 @@
 //
 // The result is printed as a page for docs/evidence/, all else goes where errors go.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { areaOf, areas } from './stryker/areas.ts'
+import { areaOf, areas, textsOf } from './stryker/areas.ts'
 import type { DrawLine } from './stryker/draw.ts'
 import { problemOfKept, readOptions } from './stryker/options.ts'
 import { type Sample, sampleOf, samplePageOf, shortfallOf } from './stryker/sample.ts'
 import {
+  digestOf,
   evidenceOf,
   type FileScore,
   kept,
@@ -31,7 +32,6 @@ import {
   type Report,
   scoresOf,
   shortfalls,
-  unmeasuredOf,
 } from './stryker/scores.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
@@ -48,6 +48,7 @@ const copy = mkdtempSync(join(tmpdir(), 'ku0-stryker-'))
 try {
   execFileSync('git', ['clone', '--quiet', '--no-hardlinks', workspace, copy])
   call('npx', ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile', '--prefer-offline', '--silent'])
+  const texts = textsOf(area, copy)
   const report = join(copy, 'node_modules', 'stryker.json')
   const config = join(copy, 'node_modules', 'stryker.config.json')
   const mutate = (patterns.length === 0 ? area.files : patterns).map((file) => `${area.sources}/${file}`)
@@ -87,7 +88,7 @@ try {
   const date = new Date().toISOString().slice(0, 10)
   const run = { commit, date, machine }
   if (draw === undefined)
-    keepScores(scoresOf(JSON.parse(readFileSync(report, 'utf8')) as Report, area.sources), run)
+    keepScores(scoresOf(JSON.parse(readFileSync(report, 'utf8')) as Report, area.sources), texts, run)
   else {
     const file = join(copy, 'node_modules', 'drawn.jsonl')
     const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []
@@ -117,20 +118,17 @@ function call(command: string, args: readonly string[], mostMinutes?: number): v
 }
 
 /** Keeps the results of a whole run, and prints them. */
-function keepScores(scores: readonly FileScore[], run: Pick<KeptScore, 'commit' | 'date' | 'machine'>): void {
+function keepScores(
+  scores: readonly FileScore[],
+  texts: ReadonlyMap<string, string>,
+  run: Pick<KeptScore, 'commit' | 'date' | 'machine'>,
+): void {
   const all = kept(
     before as readonly KeptScore[],
-    scores.map((score) => ({ ...score, direct, ...run })),
+    scores.map((score) => ({ ...score, text: digestOf(texts.get(score.file) ?? ''), direct, ...run })),
   )
   keepAll(all)
-  const sources = globSync([...area.files], {
-    cwd: join(workspace, area.sources),
-    exclude: [...area.excluded],
-  })
-  const texts = sources.map(
-    (file) => [file, readFileSync(join(workspace, area.sources, file), 'utf8')] as const,
-  )
-  console.log(evidenceOf(all, undefined, unmeasuredOf(new Map(texts), all)))
+  console.log(evidenceOf(all, textsOf(area, workspace)))
   const lacks = area.hasBar ? shortfalls(scores) : []
   for (const line of lacks) console.error(line)
   process.exitCode = lacks.length === 0 ? 0 : 1

@@ -1,3 +1,6 @@
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+
 /** Sources that are changed, and the tests that have to notice. Patterns of sources count from `sources`, those of tests from the workspace. */
 export interface Area {
   readonly sources: string
@@ -74,4 +77,13 @@ export const areas: Readonly<Record<AreaName, Area>> = {
 /** The area of a name; undefined where there is none. */
 export function areaOf(name: string): Area | undefined {
   return Object.hasOwn(areas, name) ? areas[name as AreaName] : undefined
+}
+
+/** The sources of an area in a copy of the workspace, by their files. */
+export function textsOf({ sources, files, excluded }: Area, workspace: string): ReadonlyMap<string, string> {
+  const folder = path.join(workspace, sources)
+  const found = globSync([...files], { cwd: folder, exclude: [...excluded] })
+  return new Map(
+    found.map((file) => [file.replaceAll('\\', '/'), readFileSync(path.join(folder, file), 'utf8')]),
+  )
 }

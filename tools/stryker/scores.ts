@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { sameComparisons } from './comparisons.ts'
 
 /** The part of Stryker's report that counts here. */
@@ -17,6 +18,8 @@ export interface FileScore {
   /** Below the core's sources. */
   readonly file: string
   readonly noticed: number
+  /** So many of the noticed ones were so by tests that did not end in time. */
+  readonly timedOut?: number
   readonly unnoticed: readonly string[]
 }
 
@@ -39,6 +42,7 @@ export function scoresOf({ files }: Report, folder: string): readonly FileScore[
     .map(([path, { mutants }]) => ({
       file: path.replaceAll('\\', '/').split(`${folder}/`).at(-1) ?? path,
       noticed: mutants.filter(isNoticed).length,
+      timedOut: mutants.filter(({ status }) => status === 'Timeout').length,
       unnoticed: mutants.filter(isUnnoticed).map(changeAt),
     }))
     .toSorted((a, b) => (a.file < b.file ? -1 : 1))
@@ -63,25 +67,33 @@ export function shortfalls(
   const all = percentOf(scores)
   return [
     ...(all < least ? [`${all.toFixed(1)} % of the changes are noticed, ${least} % have to be`] : []),
-    ...scores.flatMap(({ file, unnoticed }) => {
-      const known = new Map(Object.entries(same[file] ?? {}))
-      const found = new Set(unnoticed.map(comparisonIn))
-      return [
-        ...unnoticed
-          .filter((it) => {
-            const comparison = comparisonIn(it)
-            return exact.has(file) || (comparison !== undefined && !known.has(comparison))
-          })
-          .map((it) => `nobody notices ${file}:${it}`),
-        ...[...known.keys()]
-          .filter((it) => !found.has(it))
-          .map(
-            (it) =>
-              `${file}: \`${it}\` is noticed, or is no more: take it from the list of those that cannot be`,
-          ),
-      ]
-    }),
+    ...gaps(scores, same),
   ]
+}
+
+/** The changes that have to be noticed, whatever the rate is, and are not, one line each. */
+export function gaps(
+  scores: readonly FileScore[],
+  same: SameComparisons = sameComparisons,
+): readonly string[] {
+  return scores.flatMap(({ file, unnoticed }) => {
+    const known = new Map(Object.entries(same[file] ?? {}))
+    const found = new Set(unnoticed.map(comparisonIn))
+    return [
+      ...unnoticed
+        .filter((it) => {
+          const comparison = comparisonIn(it)
+          return exact.has(file) || (comparison !== undefined && !known.has(comparison))
+        })
+        .map((it) => `nobody notices ${file}:${it}`),
+      ...[...known.keys()]
+        .filter((it) => !found.has(it))
+        .map(
+          (it) =>
+            `${file}: \`${it}\` is noticed, or is no more: take it from the list of those that cannot be`,
+        ),
+    ]
+  })
 }
 
 /** Changes to comparisons by file, as {@link FileScore} tells them, and why nothing that can come tells them from what stands there. */
@@ -96,6 +108,8 @@ function comparisonIn(unnoticed: string): string | undefined {
 export interface KeptScore extends FileScore {
   /** The core's own tests alone had to notice. */
   readonly direct?: boolean
+  /** The digest of the file's text. */
+  readonly text?: string
   readonly commit: string
   readonly date: string
   readonly machine: string
@@ -109,38 +123,58 @@ export function kept(before: readonly KeptScore[], run: readonly KeptScore[]): r
     .toSorted((a, b) => (a.file < b.file ? -1 : 1))
 }
 
-/** The results as a page. `unmeasured`: files of the area that no run has changed yet. */
+/** Tells one text of a file from another. */
+export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
+
+/** The scores of files that are still as they were, by the texts of today. */
+export function freshOf(
+  scores: readonly KeptScore[],
+  texts: ReadonlyMap<string, string>,
+): readonly KeptScore[] {
+  return scores.filter(({ file, text }) => text !== undefined && text === digestOf(texts.get(file) ?? ''))
+}
+
+/** The results as a page. `texts`: the files of the area as they are today. Only files that are still as they were count in its sums. */
 export function evidenceOf(
   scores: readonly KeptScore[],
+  texts: ReadonlyMap<string, string>,
   same: SameComparisons = sameComparisons,
-  unmeasured: readonly string[] = [],
 ): string {
-  const noticed = scores.reduce((sum, file) => sum + file.noticed, 0)
-  const all = scores.reduce((sum, file) => sum + file.noticed + file.unnoticed.length, 0)
+  const fresh = freshOf(scores, texts)
+  const isFresh = new Set(fresh)
+  const unmeasured = unmeasuredOf(texts, scores)
+  const noticed = fresh.reduce((sum, file) => sum + file.noticed, 0)
+  const all = fresh.reduce((sum, file) => sum + file.noticed + file.unnoticed.length, 0)
+  const timedOut = fresh.reduce((sum, file) => sum + (file.timedOut ?? 0), 0)
   const machines = [...new Set(scores.map(({ machine }) => machine))].join('; ')
-  const unknown = shortfalls(scores, same).filter((it) => /: EqualityOperator, /.test(it))
+  const unknown = gaps(fresh, same).filter((it) => /: EqualityOperator, /.test(it))
   return [
     '# Evidence: changed sources',
     '',
     'The last long runs of `pnpm stryker`, of the files below; what it does: [planted faults](../reliability.md#34-planted-faults). Each figure is of the file at its commit.',
+    'A file that has changed since is stale: its row stays, and counts in none of these sums.',
     '',
     '|          |     |',
     '| -------- | --- |',
-    `| changes  | ${all} |`,
-    `| noticed  | ${noticed}: ${percentOf(scores).toFixed(1)} % |`,
-    `| machine  | ${machines} |`,
+    `| files that are as they were | ${fresh.length} |`,
+    `| changes to them | ${all} |`,
+    `| noticed  | ${noticed}: ${percentOf(fresh).toFixed(1)} %${timedOut === 0 ? '' : `, of which ${timedOut} by tests that did not end in time`} |`,
+    `| stale files | ${scores.length - fresh.length} |`,
     `| files with functions that no run has changed | ${unmeasured.length} |`,
+    `| machine  | ${machines} |`,
     '',
-    '| file | changes | noticed | by | commit | date |',
-    '| ---- | ------- | ------- | -- | ------ | ---- |',
+    '| file | changes | noticed | by | commit | date | today |',
+    '| ---- | ------- | ------- | -- | ------ | ---- | ----- |',
     ...scores.map(
       (it) =>
-        `| ${it.file} | ${it.noticed + it.unnoticed.length} | ${percentOf([it]).toFixed(1)} % | ${it.direct === true ? 'direct tests' : 'all'} | ${it.commit.slice(0, 12)} | ${it.date} |`,
+        `| ${it.file} | ${it.noticed + it.unnoticed.length} | ${percentOf([it]).toFixed(1)} % | ${it.direct === true ? 'direct tests' : 'all'} | ${it.commit.slice(0, 12)} | ${it.date} | ${isFresh.has(it) ? 'as it was' : 'stale'} |`,
     ),
     '',
     '## Comparisons that nothing can notice',
     '',
-    unknown.length === 0 ? 'Every other change to a comparison is noticed.' : 'Not looked into yet:',
+    unknown.length === 0
+      ? 'Every other change to a comparison in a file that is as it was is noticed.'
+      : 'Not looked into yet:',
     '',
     ...unknown.map((it) => `- ${it}`),
     '',
@@ -150,16 +184,16 @@ export function evidenceOf(
       Object.entries(same[file] ?? {}).map(([change, why]) => `| ${file} | \`${change}\` | ${why} |`),
     ),
     '',
-    '## Not noticed',
+    '## Not noticed in files that are as they were',
     '',
-    ...scores.flatMap(({ file, unnoticed }) => unnoticed.map((it) => `- ${file}:${it}`)),
+    ...fresh.flatMap(({ file, unnoticed }) => unnoticed.map((it) => `- ${file}:${it}`)),
     '',
     ...(unmeasured.length === 0 ? [] : ['## Not measured', '', ...unmeasured.map((it) => `- ${it}`), '']),
   ].join('\n')
 }
 
 /** How many of a hundred changes were noticed. */
-export function percentOf(scores: readonly FileScore[]): number {
+function percentOf(scores: readonly FileScore[]): number {
   const noticed = scores.reduce((sum, file) => sum + file.noticed, 0)
   const all = scores.reduce((sum, file) => sum + file.noticed + file.unnoticed.length, 0)
   return all === 0 ? 100 : (100 * noticed) / all

@@ -1,6 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { areas, textsOf } from '../stryker/areas.ts'
 import { Asker } from '../stryker/channel.ts'
 import { type DrawLine, drawnOf, drawOf, placeOf } from '../stryker/draw.ts'
 import { HooksNotRunError, refuseFinishers, refuseHooks } from '../stryker/hooks.ts'
@@ -8,9 +10,11 @@ import { type Changed, decide, type HeldTest, type Holder, judge, runAll } from 
 import { problemOfKept, readOptions } from '../stryker/options.ts'
 import { intervalOf, type Sample, sampleOf, samplePageOf, shortfallOf } from '../stryker/sample.ts'
 import {
+  digestOf,
   evidenceOf,
+  freshOf,
+  gaps,
   kept,
-  percentOf,
   scoresOf,
   shortfalls,
   unmeasuredOf,
@@ -30,6 +34,13 @@ const reported = (file: string, ...statuses: readonly string[]) => ({
 
 const of = (commit: string, scores: ReturnType<typeof scoresOf>) =>
   scores.map((score) => ({ ...score, commit, date: '2026-01-01', machine: 'one' }))
+/** The page on the day of the runs. */
+const pageOf = (scores: readonly KeptScore[], same?: Parameters<typeof evidenceOf>[2]) =>
+  evidenceOf(
+    scores.map((it) => ({ ...it, text: digestOf('') })),
+    new Map(scores.map(({ file }) => [file, ''])),
+    same,
+  )
 
 test('each file counts as in the last of several runs', () => {
   const files = (...all: readonly ReturnType<typeof reported>[]) =>
@@ -42,7 +53,7 @@ test('each file counts as in the last of several runs', () => {
     ['b.ts', 'b', 0],
     ['c.ts', 'b', 0],
   ])
-  expect(evidenceOf(all)).toContain('| noticed  | 3: 100.0 % |')
+  expect(pageOf(all)).toContain('| noticed  | 3: 100.0 % |')
 })
 
 test('a file of which nothing counted in its last run has no score any more', () => {
@@ -68,12 +79,13 @@ test('a noticed change counts, an undecidable one does not, and an unnoticed one
     {
       file: 'decide/order.ts',
       noticed: 2,
+      timedOut: 1,
       unnoticed: ['3: BooleanLiteral, `a \\| b`', '4: BooleanLiteral, `a \\| b`'],
     },
-    { file: 'index.ts', noticed: 0, unnoticed: [] },
+    { file: 'index.ts', noticed: 0, timedOut: 0, unnoticed: [] },
   ])
-  const page = evidenceOf(of('abc', scores))
-  expect(page).toContain('| noticed  | 2: 50.0 % |')
+  const page = pageOf(of('abc', scores))
+  expect(page).toContain('| noticed  | 2: 50.0 %, of which 1 by tests that did not end in time |')
   expect(page).toContain('- decide/order.ts:3: BooleanLiteral')
 })
 
@@ -99,33 +111,67 @@ test('a change to a comparison that nobody notices is said, unless it is known t
   expect(shortfalls(scores, {})).toEqual(['nobody notices lane.ts:7: EqualityOperator, `a \\| b`'])
   const known = { 'lane.ts': { 'a \\| b': 'they are never equal' }, 'other.ts': { 'a < b': 'nor are they' } }
   expect(shortfalls(scores, known)).toEqual([])
-  expect(evidenceOf(of('abc', scores), known)).toContain('| lane.ts | `a \\| b` | they are never equal |')
+  expect(pageOf(of('abc', scores), known)).toContain('| lane.ts | `a \\| b` | they are never equal |')
   const two = { 'lane.ts': { ...known['lane.ts'], 'c <= d': 'they are always equal' } }
   expect(shortfalls(scores, two)).toEqual([
     'lane.ts: `c <= d` is noticed, or is no more: take it from the list of those that cannot be',
   ])
 })
 
-test('the results of the last long runs fall short of nothing, and are of files that there are', () => {
+describe('the record of the last long runs', () => {
   const root = path.join(import.meta.dirname, '../..')
-  const last = JSON.parse(
-    readFileSync(path.join(root, 'docs/evidence/stryker.json'), 'utf8'),
-  ) as readonly KeptScore[]
-  expect(last.length).toBeGreaterThan(90)
-  expect(shortfalls(last)).toEqual([])
-  expect(percentOf(last)).toBeGreaterThanOrEqual(96)
-  const sources = path.join(root, 'packages/agent-runtime-core/src')
-  expect(last.map(({ file }) => file).filter((file) => !existsSync(path.join(sources, file)))).toEqual([])
+  const read = (name: string) => readFileSync(path.join(root, 'docs/evidence', name), 'utf8')
+  const last = JSON.parse(read('stryker.json')) as readonly KeptScore[]
+  const draws = JSON.parse(read('stryker-sample.json')) as readonly Sample[]
+  const git = (args: readonly string[], input = '') =>
+    spawnSync('git', args, { cwd: root, encoding: 'utf8', input }).stdout
+
+  test('lacks nothing in the files that are as they were, and is of files that there are', () => {
+    const texts = textsOf(areas.core, root)
+    expect(gaps(freshOf(last, texts))).toEqual([])
+    expect(last.map(({ file }) => file).filter((file) => !texts.has(file))).toEqual([])
+  })
+
+  test('names commits of this repository, where all of them are at hand', () => {
+    const commits = [...new Set([...last, ...draws].map(({ commit }) => commit))]
+    const isWhole = git(['rev-parse', '--is-shallow-repository']).startsWith('false')
+    const found = git(['cat-file', '--batch-check'], commits.join('\n'))
+    expect(commits.filter((it) => isWhole && !found.includes(`${it} commit `))).toEqual([])
+  })
+
+  test('says of each change that the last draw has not noticed what came of it', () => {
+    expect(read('stryker-sample.md')).not.toContain('not looked into yet')
+  })
 })
 
-test('the page of the kept draws is that of their file, and says of each change that nobody noticed what came of it', () => {
-  const evidence = path.join(import.meta.dirname, '../../docs/evidence')
-  const read = (name: string) => readFileSync(path.join(evidence, name), 'utf8')
-  const draws = JSON.parse(read('stryker-sample.json')) as readonly Sample[]
-  // The formatter sets the columns of tables.
-  const inWords = (text: string) => text.replaceAll(/-{2,}/g, '-').split(/\s+/)
-  expect(inWords(read('stryker-sample.md'))).toEqual(inWords(samplePageOf(draws)))
-  expect(read('stryker-sample.md')).not.toContain('not looked into yet')
+test('a file that has changed since it was measured is stale: its row stays, and counts in no sum', () => {
+  const scores = scoresOf(
+    {
+      files: Object.assign(
+        {},
+        reported('a.ts', 'Killed', 'Survived'),
+        reported('b.ts', 'Killed', 'Survived'),
+        reported('c.ts', 'Killed'),
+      ),
+    },
+    folder,
+  )
+  const [a, b, c] = of('abc', scores) as [KeptScore, KeptScore, KeptScore]
+  const all = [{ ...a, text: digestOf('one') }, { ...b, text: digestOf('two') }, c]
+  const texts = new Map([
+    ['a.ts', 'one'],
+    ['b.ts', 'two and more'],
+    ['c.ts', 'three'],
+  ])
+  expect(freshOf(all, texts).map(({ file }) => file)).toEqual(['a.ts'])
+  expect(freshOf(all, new Map())).toEqual([])
+  const page = evidenceOf(all, texts)
+  expect(page).toContain('| noticed  | 1: 50.0 % |')
+  expect(page).toContain('| stale files | 2 |')
+  expect(page).toContain('| a.ts | 2 | 50.0 % | all | abc | 2026-01-01 | as it was |')
+  expect(page).toContain('| b.ts | 2 | 50.0 % | all | abc | 2026-01-01 | stale |')
+  expect(page).toContain('- a.ts:2: ')
+  expect(page).not.toContain('- b.ts:2: ')
 })
 
 test('a file with functions and without a score is not measured, and the page says so', () => {
@@ -138,10 +184,10 @@ test('a file with functions and without a score is not measured, and the page sa
   const scores = scoresOf({ files: reported('a.ts', 'Killed') }, folder)
   const unmeasured = unmeasuredOf(texts, scores)
   expect(unmeasured).toEqual(['b.ts', 'c.ts'])
-  const page = evidenceOf(of('abc', scores), undefined, unmeasured)
+  const page = evidenceOf(of('abc', scores), texts)
   expect(page).toContain('| files with functions that no run has changed | 2 |')
   expect(page).toMatch(/## Not measured\n\n- b\.ts\n- c\.ts\n$/)
-  expect(evidenceOf(of('abc', scores))).not.toContain('## Not measured')
+  expect(pageOf(of('abc', scores))).not.toContain('## Not measured')
 })
 
 describe('changes that are drawn', () => {
@@ -382,8 +428,8 @@ describe('tests that one process holds', () => {
       const asked: string[] = []
       const holder = (why?: string): Holder => ({
         judge: (change) => judge(change, tests, changed),
-        failureAnew: (test) => {
-          asked.push(test)
+        failureAnew: (name) => {
+          asked.push(name)
           return Promise.resolve(why)
         },
       })
