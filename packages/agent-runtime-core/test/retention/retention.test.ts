@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { parseExecutionConfig } from '../../src/schemas.ts'
-import { countedGroups, decideRetention, dueGroups, newestOf } from '../../src/retention/retention.ts'
+import {
+  countedGroups,
+  decideRetention,
+  dueGroups,
+  newestOf,
+  perState,
+} from '../../src/retention/retention.ts'
 import type { PrunableRow, RetentionCutoff } from '../../src/retention/row.ts'
 
 const day = 86_400_000
@@ -136,6 +142,57 @@ describe('the tasks that retention keeps (docs/semantics.md 6.6)', () => {
       { state: 'completed', except: ['ping'], until: now - 10 * day },
       { state: 'completed', type: 'ping', until: now - day },
     ])
+  })
+
+  test.each<[string, Partial<RetentionCutoff>, boolean]>([
+    ['the same', {}, true],
+    ['one of more types that had rules', { except: ['mail', 'audit'] }, true],
+    ['of another number', { count: 8 }, false],
+    ['of a higher number', { count: 10 }, false],
+    ['without the exception', { except: [] }, false],
+    ['of a single type', { type: 'ping' }, false],
+    ['of another state', { state: 'failed' }, false],
+  ])('6.6 a count that was found is used where the rules in force have it: %s', (_, more, used) => {
+    const rules = rulesOf({
+      completed: { count: 9 },
+      failed: 'forever',
+      canceled: 'forever',
+      types: { audit: { completed: 'forever' } },
+    })
+    const { except = ['audit'], ...rest } = more
+    const found = 'type' in more ? rest : { except, ...rest }
+    expect(dueGroups(rules, now, [{ state: 'completed', count: 9, from: 4, ...found }])).toEqual(
+      used ? [{ state: 'completed', except: ['audit'], below: 4 }] : [],
+    )
+  })
+
+  test('6.6 of several counts the first that fits is used, and the state without exceptions has none', () => {
+    const rules = rulesOf({ completed: { count: 9 }, failed: 'forever', canceled: 'forever' })
+    const found = [8, 9, 9].map((count, at) => ({ state: 'completed', count, from: at }) as const)
+    expect(dueGroups(rules, now, found)).toEqual([{ state: 'completed', below: 1 }])
+    expect(countedGroups(rules)).toEqual([{ state: 'completed', count: 9, left: 9 }])
+    expect(countedGroups(rulesOf({}))).toEqual([])
+  })
+
+  test('6.6 a count is over once none is left and its first is known', () => {
+    const counted = { state: 'completed', count: 9 } as const
+    expect(newestOf([{ ...counted, left: 0 }])).toEqual([])
+    expect(newestOf([{ ...counted, left: 1, from: 4 }])).toEqual([])
+    expect(newestOf([{ ...counted, left: 0, from: 0 }])).toEqual([{ ...counted, from: 0 }])
+    expect(newestOf([])).toEqual([])
+  })
+
+  test('6.6 a key is in use to the last ms, also where the count is what ends a task', () => {
+    const rules = rulesOf({ completed: { count: 100 }, keysMs: 1_000 })
+    const of = (ageMs: number) => row({ key: 'k', finishedAt: now - ageMs })
+    expect([999, 1_000].map((ageMs) => decideRetention(of(ageMs), rules, now, newest()))).toEqual([
+      'key_in_use',
+      'due',
+    ])
+  })
+
+  test('6.6 a number for each state', () => {
+    expect(perState((state) => state.length)).toEqual({ completed: 9, failed: 6, canceled: 8 })
   })
 
   test.each([
