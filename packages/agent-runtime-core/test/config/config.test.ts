@@ -149,6 +149,10 @@ describe('parseExecutionConfig', () => {
     [{ quotaConfig: 5 }, 'quotaConfig', 'an object with quotas', 5],
     [{ quotaConfig: { model: {} } }, 'quotaConfig.model', 'no such setting, did you mean models?', {}],
     [{ quotaConfig: { models: [] } }, 'quotaConfig.models', names, []],
+    [{ quotaConfig: { models: null } }, 'quotaConfig.models', names, null],
+    [{ quotaConfig: { models: 'big' } }, 'quotaConfig.models', names, 'big'],
+    [{ quotaConfig: { labels: null } }, 'quotaConfig.labels', labelNames, null],
+    [{ quotaConfig: { labels: { team: null } } }, 'quotaConfig.labels.team', names, null],
     [{ quotaConfig: { tools: { '': {} } } }, 'quotaConfig.tools[""]', names, {}],
     [
       { quotaConfig: { tools: JSON.parse('{"__proto__":{}}') } },

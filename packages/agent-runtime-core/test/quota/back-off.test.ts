@@ -141,7 +141,22 @@ describe('a key that is blocked for the first time is counted from now on (docs/
     expect(keysAfter('task.requeued', recovered('small'), true)).toEqual([])
     expect(keysAfter('task.requeued', recovered(), true)).toEqual([key])
     expect(keysAfter('task.requeued', '{}', true)).toEqual([key])
+    // The word stands in an error, and nothing was decided.
+    expect(keysAfter('task.requeued', '{"error":{"details":{"recovery":1}}}', true)).toEqual([key])
     expect(keysAfter('signal.received', recovered('big'), false)).toEqual([])
+  })
+
+  test('one name is not the beginning of another', () => {
+    const ws = workingSet({ tasks: [queued] })
+    submitOne(ws, { type: 'work', lane: 'batch', input: '1', model: 'bigger' })
+    refuse(ws, 30)
+    expect([...ws.quotas.changed.values()]).toStrictEqual([fresh])
+  })
+
+  test('a time of 0 ms blocks until now, and takes the tasks all the same', () => {
+    const ws = workingSet(naming(queued))
+    refuse(ws, 0)
+    expect([...ws.quotas.changed.values()]).toStrictEqual([{ ...fresh, queued: 1, blockedUntil: now.at }])
   })
 
   test('14.3 a tool is no model: a task that falls back keeps the keys of its tools', () => {

@@ -110,6 +110,17 @@ describe('samples of a minute', () => {
     expect(samples.slice(1, 20).map(({ running }) => running)).toEqual(Array.from({ length: 19 }, () => 2))
   })
 
+  test('waits of up to 1 ms are the first class, and each bound is in its own', () => {
+    const waitsOf = (waitMs: number) => samplesOf([run(1, null, { waitMs })], undefined, minute(1))[0]?.waits
+    for (const waitMs of [0, 0.5, 1]) expect(waitsOf(waitMs)).toStrictEqual([1])
+    expect(waitsOf(1.2)).toStrictEqual([0, 1])
+    for (const at of [2, 4, 10]) {
+      expect(waitsOf(waitBound(at))).toHaveLength(at + 1)
+      expect(waitsOf(waitBound(at) + 1)?.length).toBeGreaterThan(at + 1)
+    }
+    expect([waitBound(0), waitBound(2), waitBound(4)]).toEqual([1, 2, 4])
+  })
+
   test('a wait is known to half an octave', () => {
     const [ever] = samplesOf([run(1, null, { waitMs: 1e15 })], undefined, minute(1))
     expect(ever?.waits).toHaveLength(WAIT_CLASSES)

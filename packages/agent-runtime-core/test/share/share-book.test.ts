@@ -372,6 +372,22 @@ describe('times that rise above 2^52 millionths (docs/semantics.md 11.1, 11.2)',
     ])
   })
 
+  test('a client that leaves its pool at that is counted out of it once', () => {
+    const store = limited({ maxInFlight: 1 })
+    store.submit('ZBC', ofM)
+    expect(store.claim()).toBe('Z')
+    store.claim()
+    set(store, 'B', 20)
+    set(store, 'C', 10)
+    store.submit('A')
+    set(store, 'A', most)
+    expect(store.client('B').pool).toBe(poolOfM)
+    store.submit('B')
+    expect(['B', 'C'].map((name) => store.client(name).pool)).toEqual([OPEN, poolOfM])
+    expect(store.base.shares.pools.get(poolOfM)?.members).toBe(1)
+    expect(store.client('B').time).toBeLessThanOrEqual(most / 2)
+  })
+
   test('one that begins beside those at the most brings all down', () => {
     const store = new SharedStore()
     store.submit('AA')

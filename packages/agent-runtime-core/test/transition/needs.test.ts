@@ -181,6 +181,10 @@ describe('the rows that a store has to load for an operation', () => {
     expect(wanted(rows, report, report)).toEqual({ tasks: [10, 8] })
     expect(wanted({ ...rows, swarms: new Map() }, report)).toBeUndefined()
     expect(wanted(rows, { kind: 'closeSwarm', name: 's' })).toEqual({ tasks: [10, 8] })
+    // They end with their children, and their parents are told.
+    const known = [10, 8].map((id) => ({ ...task, id, lease: null, ...(id === 8 ? { parent: 2 } : {}) }))
+    const families = { ...rows, tasks: [task, ...known], ...family(childRow(10, 12)) }
+    expect(wanted(families, { kind: 'closeSwarm', name: 's' })).toEqual({ tasks: [12, 2] })
   })
 
   test('a child more of a supervisor: those of its id, however they are started again', () => {
