@@ -246,6 +246,14 @@ describe('a series of runs and samples', () => {
     ])
   })
 
+  test('has the steps that the runs reach, also without a sample, and of those before them the ones with one', () => {
+    const many = Array.from({ length: MAX_SERIES_RUNS }, () => run(5 * 60 + 5, 5 * 60 + 20))
+    const early = samples.filter(({ at }) => at <= base + 3 * MINUTE_MS)
+    const { points } = mergedSeries({ runs: many, isPruned: false, samples: early }, window, now)
+    expect(points.map(({ at }) => (at - base) / MINUTE_MS)).toEqual([1, 2, 3, 7, 8, 9, 10, 10.5])
+    expect(points.map(({ started }) => started)).toEqual([1, 1, 1, 0, 0, 0, 0, 0])
+  })
+
   test('leaves out a step of which only the end is known', () => {
     // More runs than are looked at began in the last 20 seconds.
     const many = Array.from({ length: MAX_SERIES_RUNS }, () => run(10 * 60 + 10, 10 * 60 + 11))
