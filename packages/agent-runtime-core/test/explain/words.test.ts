@@ -123,6 +123,13 @@ describe('a waiting task names the things that it waits for', () => {
     )
   })
 
+  test('a hundred waits, and how many there are besides', () => {
+    const text = (count: number) => textOf(Array.from({ length: count }, (_, at) => wait(`go ${at}`)))
+    expect(text(100)).toMatch(/ or the signal 'go 99'$/)
+    expect(text(101)).toMatch(/ or the signal 'go 99' or 1 more$/)
+    expect(text(103)).toMatch(/ or the signal 'go 99' or 3 more$/)
+  })
+
   test('the next try of a step or a child, or the provider that refused it', () => {
     const retry = (key: string) => wait(`${RETRY_KEY}${key}`, { kind: 'timer', dueAt })
     expect(textOf([retry('2/a/b')], undefined, { 'a/b': 'it broke' })).toBe(
