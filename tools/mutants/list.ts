@@ -1613,7 +1613,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a renewal that is due ends the commits that follow one another',
     file: `${persistence}engine/due.ts`,
-    edits: [['Math.max(this.renewAt, this.firstSentAt) + renewalLateMs', 'this.renewAt + 0 * renewalLateMs']],
+    edits: [['Math.max(this.renewAt, this.firstSentAt) + mostLateMs', 'this.renewAt']],
     killedBy: ['packages/agent-runtime-persistence/test/processes/due.test.ts', 'a renewal is urgent'],
   },
   {

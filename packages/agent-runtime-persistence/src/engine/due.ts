@@ -51,16 +51,21 @@ export class Due {
 
   /** Whether something is due that must not wait for a few commits, as ticks and renewals may. */
   isUrgent(mono: number): boolean {
-    const { heartbeatIntervalMs, leaseTtlMs } = this.config
-    const renewalLateMs = Math.min(mostLateMs, (leaseTtlMs - heartbeatIntervalMs) / 3)
     const late = Math.min(
       Math.max(this.tickAt, this.firstSentAt) + mostLateMs,
-      Math.max(this.renewAt, this.firstSentAt) + renewalLateMs,
+      Math.max(this.renewAt, this.firstSentAt) + mostLateMs,
+      this.renewalLateAt,
     )
     return mono >= Math.min(late, this.presentAt, this.timesAt(mono))
   }
 
-  /** A flush was sent that followed no other. A tick or a renewal may have come due while it waited for its turn, and is not late for that. */
+  /** When a third of the time has passed that leases run on once their renewal is due. */
+  private get renewalLateAt(): number {
+    const { heartbeatIntervalMs, leaseTtlMs } = this.config
+    return this.renewAt + (leaseTtlMs - heartbeatIntervalMs) / 3
+  }
+
+  /** A flush was sent that followed no other. A tick or a renewal may have come due while it waited for its turn. */
   firstSent(mono: number): void {
     this.firstSentAt = mono
   }

@@ -54,3 +54,9 @@ test('a renewal is urgent while most of the time that the lease runs on is left'
   const due = looking({ heartbeatIntervalMs: 1_000, leaseTtlMs: 1_300 })
   expect([due.isUrgent(1_099), due.isUrgent(1_100)]).toEqual([false, true])
 })
+
+test('a renewal that waited long for its turn is urgent as soon as one that did not wait, where the lease runs on for a short time', () => {
+  const due = looking({ heartbeatIntervalMs: 1_000, leaseTtlMs: 1_300 })
+  due.firstSent(1_050)
+  expect([due.isUrgent(1_099), due.isUrgent(1_100)]).toEqual([false, true])
+})
