@@ -1607,7 +1607,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a renewal has others end their turns',
     file: `${persistence}engine/transaction.ts`,
-    edits: [['length >= manyCalls || (renew && length === 0)', 'length >= manyCalls && renew !== undefined']],
+    edits: [['hasTime: hasTime && operations', 'hasTime: hasTime && operations.length > 0 && operations']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'without haste'],
   },
   {

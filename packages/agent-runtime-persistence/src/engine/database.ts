@@ -161,6 +161,8 @@ export interface Haste {
   readonly isAwaited: boolean
   /** It works off a queue. One with little to write holds up nobody for long. */
   readonly hasMuch: boolean
+  /** Nobody waits for it. */
+  readonly hasTime: boolean
 }
 
 /** How a process waits for the lock. */

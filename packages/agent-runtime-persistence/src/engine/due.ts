@@ -97,6 +97,11 @@ export class Due {
     return mono >= this.renewAt + this.config.leaseTtlMs / 3
   }
 
+  /** The same for the time that leases run on. */
+  isRenewalLate(mono: number): boolean {
+    return mono >= this.renewalLateAt
+  }
+
   heartbeatDone(mono: number): void {
     this.renewAt = mono + this.config.heartbeatIntervalMs
   }

@@ -305,7 +305,10 @@ export class Engine {
       // Who waits for an answer has it before anything else is done.
       if (yield* this.heard(mono)) return
       if (this.mayFollow(mono))
-        yield* this.attempt({ renewing: false, showing: false, waits: false, looks: false }, mono)
+        yield* this.attempt(
+          { renewing: false, showing: false, waits: false, hasTime: false, looks: false },
+          mono,
+        )
       return
     }
     if (mono < due.notBefore) return
@@ -334,7 +337,14 @@ export class Engine {
       this.heldAsks.length > 0 ||
       this.hasLineCalls()
     const looks = this.looksInVain && this.calls.length === 0 && !waits && !isDue
-    const end = yield* this.attempt({ renewing, showing, waits, looks }, mono)
+    const hasTime =
+      (renewing || this.calls.length > 0) &&
+      !isDue &&
+      !due.isRenewalLate(mono) &&
+      db.gone.length === 0 &&
+      this.heldAsks.length === 0 &&
+      !this.mayClaim()
+    const end = yield* this.attempt({ renewing, showing, waits, hasTime, looks }, mono)
     if (end === 'sent') due.firstSent(this.mono())
     // What was refused took the renewal of its flush with it, which is due still.
     if (end !== 'committed') return
@@ -436,6 +446,11 @@ export class Engine {
     if (this.cache.depth > 0 && this.hasDemand()) this.claimable = true
   }
 
+  /** Whether a flush may claim tasks, or ask some to give way. */
+  private mayClaim(): boolean {
+    return this.claimable && (this.inForce.config.preemption || this.hasDemand())
+  }
+
   private hasDemand(): boolean {
     for (const { credit, given } of this.demand.values()) if (credit > given) return true
     return false
@@ -448,7 +463,7 @@ export class Engine {
 
   /** One transaction. Its calls are answered, unless it is to be repeated. */
   private *flush(batch: readonly Call[], beat: Beat, mono: number): Steps<FlushEnd> {
-    const { renewing, showing, waits, looks } = beat
+    const { renewing, showing, waits, hasTime, looks } = beat
     const { db, cache, around, held, own } = this
     const wasClaimable = this.claimable
     this.claimable = false
@@ -464,6 +479,7 @@ export class Engine {
       demand: this.demand,
       readAhead: db.others > 0 ? this.ahead.size : db.readAhead,
       hasMore: this.calls.length > 0,
+      hasTime,
       looks,
     })
     if (end.as === 'busy') {
@@ -670,6 +686,8 @@ interface Beat {
   readonly showing: boolean
   /** Whether its commit is waited for. */
   readonly waits: boolean
+  /** Whether it finds nothing to do but its calls and a renewal that is not late. */
+  readonly hasTime: boolean
   /** Whether it only looks for what there is to do. */
   readonly looks: boolean
 }

@@ -27,6 +27,8 @@ export interface TransactionWork extends Omit<FlushWork, 'returning'> {
   readonly waits: boolean
   /** Whether other calls wait for the next flush. */
   readonly hasMore: boolean
+  /** Whether it finds nothing to do but its calls and a renewal that is not late. */
+  readonly hasTime: boolean
   /** Whether it only looks where that can be without the lock. With the lock it does what it finds. */
   readonly looks: boolean
 }
@@ -71,15 +73,23 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
   }
 }
 
-/** A renewal has time. */
-function hasteOf({ operations, renew }: TransactionWork): Haste {
-  const { length } = operations
-  return { isAwaited: operations.some(isCallersOwn), hasMuch: length >= manyCalls || (renew && length === 0) }
+function hasteOf({ operations, hasTime }: TransactionWork): Haste {
+  return {
+    isAwaited: operations.some(isCallersOwn),
+    hasMuch: operations.length >= manyCalls,
+    hasTime: hasTime && operations.every(isOfPast),
+  }
 }
 
 /** Whether somebody waits for the answer who is no handler, or for the end of a process that gives its tasks back. */
 function isCallersOwn(operation: Write): boolean {
-  return !('leaseId' in operation) || (operation.kind === 'release' && operation.reason === 'drained')
+  if ('leaseId' in operation) return operation.kind === 'release' && operation.reason === 'drained'
+  return !isOfPast(operation)
+}
+
+/** Samples are of minutes that are over. */
+function isOfPast({ kind }: Write): boolean {
+  return kind === 'sample'
 }
 
 /** What others wrote is taken in, as of one moment. What there is to do is decided, and comes to nothing: it is decided again under the lock. */

@@ -82,15 +82,15 @@ export class Turn {
 
   /**
    * Asks for it beside so many others. Turns before it end with the commits that are under way where this is `awaited`, or where it has `little` to write
-   * and they have much. Rejects where it was not given in time: then it is asked for again.
+   * and they have much, unless it `hasTime`. Rejects where it was not given in time: then it is asked for again.
    */
   async ask(session: Session, others: number, haste: Haste): Promise<void> {
-    const { isAwaited, hasMuch } = haste
+    const { isAwaited, hasMuch, hasTime } = haste
     this.follows(haste)
     const waitMs = patienceMs(others)
     // In a transaction of its own: the next one may see what was committed by the time that the turn was given.
     const begins = [statement('BEGIN'), statement(limited, [waitMs])]
-    const asking = this.asking[isAwaited ? 'awaited' : hasMuch ? 'calm' : 'little']
+    const asking = this.asking[isAwaited ? 'awaited' : hasMuch || hasTime ? 'calm' : 'little']
     // The connection of an older program has no limit of rest. Where this role may not end it, nothing follows from that.
     if (this.asked >= mostInVain) session.batch([this.endsStill]).catch(() => undefined)
     this.asked += 1

@@ -54,7 +54,7 @@ function watchKeep(store: ExecutionStore): Kept[] {
 async function keptAndStored(store: ExecutionStore): Promise<readonly [kept: unknown, stored: unknown]> {
   const { cache, db } = partsOf(store)
   const heads = [...cache.heads].map(([stream, { rows, complete }]) => ({ stream, rows, complete }))
-  expect(await db.begin({ isAwaited: false, hasMuch: true })).toBe(true)
+  expect(await db.begin({ isAwaited: false, hasMuch: true, hasTime: false })).toBe(true)
   const all = await db.keep({ since: undefined, shares: false, held: new Map() })
   const loaded = await db.load({
     memos: [...cache.memos.keys()],

@@ -15,9 +15,9 @@ import { sharedServer } from '../helpers/postgres-server.ts'
 import { newPostgresStore, partsOf } from '../helpers/postgres-store.ts'
 import { locksOfTurn, turnKey, turns } from '../helpers/turns.ts'
 
-const much = { isAwaited: false, hasMuch: true }
-const little = { isAwaited: false, hasMuch: false }
-const awaited = { isAwaited: true, hasMuch: false }
+const much = { isAwaited: false, hasMuch: true, hasTime: false }
+const little = { isAwaited: false, hasMuch: false, hasTime: false }
+const awaited = { isAwaited: true, hasMuch: false, hasTime: false }
 const config = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000, maxInFlightPerWorker: 100 }
 
 interface Stage {
