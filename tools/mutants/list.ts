@@ -1599,6 +1599,18 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'waits for handlers'],
   },
   {
+    name: 'a turn that waits for handlers hears nobody who hurries',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [['if (this.mono() + leastLingerMs >= end) {', 'if (end > 0) {']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'hears meanwhile who'],
+  },
+  {
+    name: 'a late renewal does not hurry',
+    file: `${persistence}engine/engine.ts`,
+    edits: [['      !due.isRenewalLate(mono) &&\n', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/processes/haste.test.ts', 'that is late hurries'],
+  },
+  {
     name: 'a process looks for commits of others in its turn',
     file: `${persistence}postgres/database.ts`,
     edits: [['    if (this.turn.isOn) return false\n', '']],
@@ -1619,7 +1631,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a process keeps its turn while it has nothing to write',
     file: `${persistence}postgres/turn.ts`,
-    edits: [['this.arm(session, Math.min(this.until, this.restsSince + this.lingerMs))', 'void session']],
+    edits: [['this.restOn(session, Math.min(this.until, this.restsSince + this.lingerMs))', 'void session']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'nothing is written'],
   },
   {

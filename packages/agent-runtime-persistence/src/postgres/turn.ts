@@ -125,7 +125,7 @@ export class Turn {
     return [this.release]
   }
 
-  /** The answer to what went before a commit: whether somebody hurries. */
+  /** Whether somebody hurries: the answer to what went before a commit, or was asked in a rest. */
   hears(session: Session, [row]: Found['rows']): void {
     const [isAwaited, hasLittle] = row ?? []
     if (this.until === undefined || !(isAwaited === 1 || (hasLittle === 1 && this.hasMuch))) return
@@ -137,7 +137,23 @@ export class Turn {
   rests(session: Session): void {
     if (this.until === undefined) return
     this.restsSince = this.mono()
-    this.arm(session, Math.min(this.until, this.restsSince + this.lingerMs))
+    this.restOn(session, Math.min(this.until, this.restsSince + this.lingerMs))
+  }
+
+  /** In a long rest it asks now and then who hurries, which it hears with its commits else. */
+  private restOn(session: Session, end: number): void {
+    if (this.mono() + leastLingerMs >= end) {
+      this.arm(session, end)
+      return
+    }
+    this.timer?.cancel()
+    this.timer = this.it.timers.after(leastLingerMs, () => {
+      session.batch([this.look]).then(
+        ([found]) => this.hears(session, found?.rows ?? []),
+        () => undefined,
+      )
+      this.restOn(session, end)
+    })
   }
 
   /** Something is to be written after a rest. Handlers that take a little longer to have much again are waited for the next time. */

@@ -172,6 +172,7 @@ test('a turn waits for handlers as long as they lately took to have much to writ
   const again = async (ms: number, haste: Haste) => {
     clock.advanceBy(ms)
     await turn.ask(session, 1, haste)
+    await session.query('SET idle_session_timeout TO 0')
     turn.begins(session, 1, haste)
   }
   expect(await keptMs()).toBe(4)
@@ -183,6 +184,27 @@ test('a turn waits for handlers as long as they lately took to have much to writ
   expect(await keptMs()).toBe(4)
   await again(2, little)
   expect(await keptMs()).toBe(4)
+})
+
+test('a turn that waits for handlers for long hears meanwhile who hurries', async () => {
+  const { clock, session, client, turn, sends } = await given()
+  for (const restMs of [3, 5, 9, 0]) {
+    expect(await sends()).toBe(false)
+    turn.rests(session)
+    clock.advanceBy(restMs)
+    if (restMs > 0) turn.decides(session, much)
+  }
+  // What it asks is answered before what follows on its connection.
+  const looks = async () => {
+    clock.advanceBy(2)
+    await session.query('SELECT')
+  }
+  for (let ms = 0; ms < 4; ms += 2) await looks()
+  expect(turn.isOn).toBe(true)
+  await client.query(`SELECT pg_advisory_lock_shared(${turnKey}, 1)`)
+  for (let ms = 4; ms < 8; ms += 2) await looks()
+  expect(turn.isOn).toBe(false)
+  await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
 })
 
 test('in its turn a process does not ask whether others have committed', async () => {

@@ -16,7 +16,7 @@ async function newStage() {
   await other.scene.accepted()
   await scene.claim()
   await scene.pass(config.heartbeatIntervalMs)
-  return { ...it, other, scene, stop: () => it.stop(), wake: () => it.wake(), hastes: hastesOf(scene) }
+  return { other, scene, stop: () => it.stop(), wake: () => it.wake(), hastes: hastesOf(scene) }
 }
 
 function hastesOf({ store }: Scene): Haste[] {
