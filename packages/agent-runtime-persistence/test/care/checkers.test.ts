@@ -42,6 +42,7 @@ describe('the checker of invariants finds what is wrong', () => {
     ['I14', (draft) => Object.assign(draft.stats, { running: 0 })],
     ['I14', (draft) => Object.assign(draft.stats, { waiting: 0 })],
     ['I16', (draft) => Object.assign(task(draft, 8).record, { waits: [] })],
+    ['I16', (draft) => Object.assign(task(draft, 8).record, { waits: [], moreWaits: 3 })],
     ['I16', (draft) => Object.assign(task(draft, 8).record, { waitingFor: 'signal' })],
     ['I15', (draft) => task(draft, 1).events.splice(2, 1)],
     ['I15', (draft) => Object.assign(task(draft, 1).events[2] as object, { at: 1 })],
