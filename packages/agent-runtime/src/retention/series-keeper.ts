@@ -78,12 +78,17 @@ export class SeriesKeeper implements Disposable {
     const at = Math.floor(now / MINUTE_MS) * MINUTE_MS
     const depths = this.#kept === undefined ? await this.#begin(at) : await this.#follow()
     const kept = this.#kept ?? at
+    let samples: Sample[] = []
     for (let end = kept + MINUTE_MS; end <= at; end += MINUTE_MS) {
       // What was queued is known now, and not what was queued a while ago.
       const isNow = end === at && now - at < LATE_MS
-      await this.#write(
-        samplesOf([...this.#runs.values()], isNow ? depths : undefined, { at: end, stepMs: MINUTE_MS }),
+      samples.push(
+        ...samplesOf([...this.#runs.values()], isNow ? depths : undefined, { at: end, stepMs: MINUTE_MS }),
       )
+      // Minutes that nobody kept share a write: others wait for each commit.
+      if (end < at && end % HOUR_MS !== 0 && samples.length < PART) continue
+      await this.#write(samples)
+      samples = []
       if (end % HOUR_MS === 0) await this.#keepHour(end)
       this.#kept = end
     }
@@ -148,7 +153,7 @@ export class SeriesKeeper implements Disposable {
   }
 }
 
-/** Runs that one question asks for: a few ms of the store's thread. */
+/** Runs that one question asks for, and samples from which on a write is sent: a few ms of the store's thread. */
 const PART = 500
 /** A minute is counted so long after its end, when what ended in it is committed. */
 const AFTER_MS = 250

@@ -1,8 +1,9 @@
-import { HOUR_MS, MINUTE_MS } from '@ku0/agent-runtime-core'
+import { HOUR_MS, MINUTE_MS, type Sample } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask } from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
+import { virtualRuntime } from '../virtual-runtime.ts'
 
 const work = defineTask({ type: 'work', input: z.number() }, (ctx, ms) => ctx.sleep('work', ms))
 const fails = defineTask({ type: 'fails', input: z.null() }, () => {
@@ -12,6 +13,23 @@ const stays = defineTask({ type: 'stays', input: z.null() }, (ctx) => ctx.waitFo
 
 /** A time in the middle of a minute, at the beginning of an hour. */
 const now = 500_000 * HOUR_MS + 30_000
+
+/** A runtime on a new store, and the samples of each write. */
+async function newStage() {
+  const stage = await virtualRuntime({ tasks: [work] })
+  const { store } = stage
+  const write = store.write.bind(store)
+  const written: (readonly Sample[])[] = []
+  store.write = (operation) => {
+    if (operation.kind === 'sample') written.push(operation.samples)
+    return write(operation)
+  }
+  return { ...stage, written }
+}
+
+function minutesOf(samples: readonly Sample[]): readonly number[] {
+  return [...new Set(samples.map(({ at }) => at))]
+}
 
 describe('samples of the past', () => {
   test('are kept minute by minute: what was queued, ran and ended', async () => {
@@ -48,14 +66,24 @@ describe('samples of the past', () => {
   })
 
   test('begin with the first run of a store: nothing is written of the hour before it', async () => {
-    await using it = await createTestRuntime({ tasks: [work], now })
-    const { runtime } = it
+    const { runtime, written, elapse, block } = await newStage()
+    await block(10 * MINUTE_MS)
+    await runtime.submit(work, 1_000)
     using _ = runtime.keepSeries()
-    await it.result(await runtime.submit(work, 1_000))
-    const { commits } = await runtime.stats()
-    await it.advance(MINUTE_MS)
-    // Its own, and those by which the process shows that it lives.
-    expect((await runtime.stats()).commits - commits).toBeLessThan(10)
+    await elapse(MINUTE_MS + 1_000)
+    expect(written.map((samples) => minutesOf(samples).length)).toEqual([1])
+  })
+
+  test('are kept in one write of all minutes for which nobody kept them', async () => {
+    const { runtime, written, elapse, block } = await newStage()
+    const first = runtime.keepSeries()
+    await runtime.submit(work, 1_000)
+    await elapse(MINUTE_MS + 1_000)
+    first[Symbol.dispose]()
+    await block(40 * MINUTE_MS)
+    using _ = runtime.keepSeries()
+    await elapse(MINUTE_MS + 1_000)
+    expect(written.map((samples) => minutesOf(samples).length)).toEqual([1, 41])
   })
 
   test('are rolled up to one of an hour from those of its minutes', async () => {
