@@ -306,7 +306,7 @@ export class PostgresDatabase implements Database {
   /** Where the database cannot be reached, the next transaction waits for it. */
   async look(mono: number): Promise<boolean> {
     if (this.link.isLost) return true
-    // Nobody else commits, and who lives is asked afterwards: the next flush need not wait for it.
+    // Others wait for it before they commit, or their commit makes the next one fail. The process asks afterwards who lives.
     if (this.turn.isOn) return false
     try {
       const isForeign = await this.looks.look(this.session, mono)

@@ -347,7 +347,7 @@ function sizeOf(record: TaskRecord): number {
   return input + named + WAIT_CHARS * (record.moreWaits ?? 0)
 }
 
-/** Of a wait, besides its names. */
+/** Characters of a wait besides its names. */
 const WAIT_CHARS = 64
 /** Waits that an answer names of a task. */
 const MAX_WAITS = 100

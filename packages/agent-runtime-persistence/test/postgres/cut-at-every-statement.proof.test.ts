@@ -183,13 +183,13 @@ test.each(ends.flatMap(([end, reason]) => sides.map((side) => [end, side, reason
 )
 
 interface Going {
-  /** Of the process that takes over. */
+  /** The process that takes over. */
   readonly scene: Scene
   readonly url: string
   readonly isDead: boolean
 }
 
-/** A process takes the next task, records its step, and goes. Its own time stands still from then on. What is returned lets go of it. */
+/** A process takes the next task, records its step, and goes. Its own time stands still from then on. The returned function lets go of it. */
 async function begun(name: string, { scene, url, isDead }: Going): Promise<() => Promise<void>> {
   const link = await CuttingProxy.start(url)
   const environment = createVirtualEnvironment(name, { digest: nodeDigest })

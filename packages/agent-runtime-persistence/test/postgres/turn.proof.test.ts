@@ -194,7 +194,7 @@ test('a turn that waits for handlers for long hears meanwhile who hurries', asyn
     clock.advanceBy(restMs)
     if (restMs > 0) turn.decides(session, much)
   }
-  // What it asks is answered before what follows on its connection.
+  // Its question is answered before this one, on the same connection.
   const looks = async () => {
     clock.advanceBy(2)
     await session.query('SELECT')
@@ -258,7 +258,7 @@ test('a process that only renews leases waits for its turn without haste', async
   one.demand('w', 1)
   await expect.poll(() => claims).toHaveLength(1)
   await client.query(`SELECT pg_advisory_lock(${turnKey}, 0)`)
-  // What it decides in the belief that it is alone comes to nothing.
+  // Its next commit comes to nothing, since it was decided in the belief that the process is alone.
   await client.query('UPDATE head SET version = version + 1')
   await expect.poll(() => locksOfTurn(client), { interval: 5 }).toContain('turn is waited for')
   expect(await locksOfTurn(client)).toEqual(['turn', 'turn is waited for'])
