@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { canMount, smallDisk } from '../../agent-runtime-persistence/test/helpers/small-disk.ts'
 import { startPostgres } from '../src/place/postgres-server.ts'
 
-/** What a caller is told while the server has no room, or is away since it had none: each with what to do. */
+/** Refusals of a server that has no room, or is away since it had none: each says what to do. */
 const advice: Readonly<Record<string, RegExp>> = {
   store_full: /No space left on device.*free some, then try again$/,
   store_unavailable: /could not be reached.*check the server, then try again$/,
@@ -15,7 +15,7 @@ const advice: Readonly<Record<string, RegExp>> = {
 
 /** A server whose files are all on a small disk, and a runtime that submits to itself and drains. */
 async function newStage() {
-  // Of a new server's 40 MiB, 16 are its log of writes.
+  // A new server takes 40 MiB, of which 16 are its log of writes.
   const disk = smallDisk(64)
   const server = await startPostgres({ fsync: true, within: disk.folder })
   onTestFinished(server.stop)
@@ -47,8 +47,13 @@ async function newStage() {
   const runtime = await createRuntime({
     store: server.url,
     tasks: [task],
-    // No lease ends while the server is away, however slow the machine is.
-    config: { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000, leaseTtlMs: 180_000 },
+    config: {
+      queueDepthLimit: 10_000,
+      batchBackpressureThreshold: 10_000,
+      // No lease ends while the server is away, however slow the machine is, and no renewal is under way as it goes.
+      leaseTtlMs: 180_000,
+      heartbeatIntervalMs: 120_000,
+    },
     logger: false,
   })
   onTestFinished(() => runtime.close())
@@ -114,7 +119,7 @@ describe.skipIf(!canMount)('a disk that is really full', () => {
       stage.disk.fill()
       await stage.until(5)
       expect(new Set(stage.refused)).toEqual(new Set(['store_full']))
-      // What ends now finds no room, and is not lost.
+      // The task that ends now finds no room, and its end is not lost.
       stage.openDoor()
       await stage.until(10)
       stage.disk.makeRoom()
@@ -130,12 +135,21 @@ describe.skipIf(!canMount)('a disk that is really full', () => {
       const stage = await newStage()
       await stage.more(5)
       await stage.reached
+      // No commit is under way as the server goes.
+      for (const n of [1, 2, 3, 4]) await stage.runtime.result(`task-${n}`)
       stage.disk.fill()
+      // Its next commit needs a new file of the log.
       await stage.admin.query('SELECT pg_switch_wal()').catch(() => undefined)
+      await stage.admin.query("SELECT pg_logical_emit_message(true, '', '')").catch(() => undefined)
+      await expect.poll(stage.server.log, { timeout: 50_000 }).toMatch(/database system is shut down/)
+      // The end of a task, and new ones, are asked for while it is away.
       stage.openDoor()
       const submitting = stage.more(20)
-      // It ends by itself.
-      await expect.poll(stage.server.log, { timeout: 60_000 }).toMatch(/database system is shut down/)
+      // It is waited for below.
+      submitting.catch(() => undefined)
+      await expect
+        .poll(() => new Set(stage.refused), { timeout: 50_000 })
+        .toEqual(new Set(['store_unavailable']))
       expect(stage.server.log()).toMatch(/No space left on device/)
       stage.disk.makeRoom()
       await stage.server.restart()

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   appendFileSync,
@@ -7,7 +7,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -21,9 +20,9 @@ import { freePort } from './free-port.ts'
 
 /** A PostgreSQL server that was started here. */
 export interface StartedPostgres {
-  /** Of its one database, with a name and a password. */
+  /** Names its one database, with a user and a password. */
   readonly url: string
-  /** What the server has logged so far. */
+  /** All that the server has logged so far. */
   readonly log: () => string
   /** Ends it at once, whoever is connected, and starts it again, also after it has ended by itself. */
   readonly restart: () => Promise<void>
@@ -77,16 +76,15 @@ interface Running {
 function started({ setting, folder, data, port, server }: Running): StartedPostgres {
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 })
   const leave = () => {
-    const lock = endAtOnce(data)
     // It still writes until its lock is gone. Nothing else runs any more in this process.
-    for (let tries = 0; existsSync(lock) && tries < 200; tries += 1)
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+    if (server.endAtOnce())
+      for (let tries = 0; existsSync(join(data, 'postmaster.pid')) && tries < 200; tries += 1)
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
     remove()
   }
   process.once('exit', leave)
-  // One that has ended by itself has taken its lock away.
   const end = async () => {
-    if (existsSync(join(data, lockFile))) await server.stop()
+    if (server.lives()) await server.stop()
   }
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
@@ -96,8 +94,8 @@ function started({ setting, folder, data, port, server }: Running): StartedPostg
       await server.start()
     },
     async crash() {
-      const ended = server.stop()
-      endAtOnce(data)
+      const ended = end()
+      server.endAtOnce()
       await ended
     },
     async standby(through = port) {
@@ -124,15 +122,6 @@ function started({ setting, folder, data, port, server }: Running): StartedPostg
       remove()
     },
   }
-}
-
-const lockFile = 'postmaster.pid'
-
-/** Ends the server of a folder, if there is one, without a word to its clients and without a write. Returns its lock, which goes last. */
-function endAtOnce(data: string): string {
-  const lock = join(data, lockFile)
-  if (existsSync(lock)) process.kill(Number(readFileSync(lock, 'utf8').split('\n')[0]), 'SIGQUIT')
-  return lock
 }
 
 const initdbFlags = ['--no-sync', '--encoding=UTF8']
@@ -207,9 +196,17 @@ async function prepare({ fsync, settings = [] }: PostgresSetting, databaseDir: s
     },
     onError: (error) => void said.push(String(error)),
   })
+  const running = () => {
+    const child = Reflect.get(server, 'process') as ChildProcess | undefined
+    return child?.exitCode === null && child.signalCode === null ? child : undefined
+  }
   return Object.assign(server, {
     module,
-    /** What it has said. */
+    /** Whether its process is there. The lock of one that the kernel has killed is. */
+    lives: () => running() !== undefined,
+    /** Ends it, if it lives, without a word to its clients and without a write. False if it does not live. */
+    endAtOnce: () => running()?.kill('SIGQUIT') === true,
+    /** Its log. */
     said,
     /** Starts it as a standby: it answers reads, and takes writes once it is promoted. */
     follow: () => Promise.race([server.start(), readOnly.promise]),

@@ -29,9 +29,15 @@ export const canMount = (() => {
 export function smallDisk(mebibytes: number): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'disk-'))
   if (!mount(folder, mebibytes)) throw new Error(`no file system can be mounted at ${folder}`)
-  onTestFinished(() => {
+  const leave = () => {
     unmount(folder)
     rmdirSync(folder)
+  }
+  // Whatever is cleaned up before it may take too long.
+  process.once('exit', leave)
+  onTestFinished(() => {
+    process.off('exit', leave)
+    leave()
   })
   const filler = join(folder, 'filler')
   return {
