@@ -465,7 +465,12 @@ export class WorkingSet {
   }
 
   private append(
-    ...[task, changes, type, data, also = noNames, blob = null]: Parameters<WorkingSet['move']>
+    task: TaskRow,
+    changes: Partial<TaskRow>,
+    type: EventType,
+    data: string,
+    also = noNames,
+    blob: string | null = null,
   ): TaskRow {
     const seq = task.seq + 1
     const { at } = this.now
