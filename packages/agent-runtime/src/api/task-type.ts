@@ -41,8 +41,8 @@ export interface TaskContract<
 }
 
 /**
- * A task type that another one, with these schemas, can be handed over to: it takes the same input, and what it gives fits the output schema. Of one
- * that does not fit, a type that says in words why.
+ * A task type that another one, with these schemas, can be handed over to: it takes the same input, and what it gives fits the output schema. For one
+ * that does not fit, it is a type that says in words why.
  */
 type Fits<To, Input extends Schema, Output extends Schema | undefined> =
   To extends TaskType<string, infer Takes, infer Gives>
