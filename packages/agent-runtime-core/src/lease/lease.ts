@@ -44,6 +44,8 @@ export interface Claim {
   readonly steps: number
   /** Whether anything happened to the task before: its memos are to be read before the handler runs. */
   readonly replays: boolean
+  /** For a child of a task. */
+  readonly isChild?: true
   /** The data of `task.queued` (canonical JSON text): `input`, `timeoutMs`, `labels`, `trace`, … */
   readonly submission: string
   /** The last `ctx.checkpoint` data, when there is one. */

@@ -321,6 +321,7 @@ function claimOf(
     expiresAt: lease.expiresAt,
     steps: task.steps,
     replays: task.seq > 2,
+    ...(task.parent === null ? {} : { isChild: true }),
     submission,
     ...(checkpoint === undefined ? {} : { checkpoint }),
     ...(yields ? { yields: true } : {}),

@@ -32,7 +32,7 @@ import {
 } from '../lease/cancellation.ts'
 import { CleanupHooks } from './cleanup.ts'
 import { LeaseWriter } from './lease-writer.ts'
-import type { Parts } from './parts.ts'
+import { type Parts, timeToStop } from './parts.ts'
 import type { Running } from './running.ts'
 import type { ReplayWatch } from '../durable/pass/replay-watch.ts'
 
@@ -241,11 +241,11 @@ export class Attempt implements Host, Running {
    */
   stop(stop: Stop): void {
     if (this.stopped !== undefined || this.handlerEnded) return
-    const { deadlines, config, environment, guard } = this.parts
+    const { deadlines, environment, guard } = this.parts
     this.stopped = stop
     this.watch?.disarm()
     this.#stoppedAt = environment.clock.monotonic()
-    if (guard === undefined) this.#grace = deadlines.after(config.abortGraceMs, () => this.#outlive())
+    if (guard === undefined) this.#grace = deadlines.after(timeToStop(this.parts), () => this.#outlive())
     else guard.stopping(stop.kind)
     this.#controller?.abort(stop.error)
     this.#stopDependants(stop.error)
@@ -409,7 +409,7 @@ export class Attempt implements Host, Running {
   #outlive(): void {
     const kind = this.stopped?.kind
     this.watch?.settle(kind === 'budget_exceeded' || kind === 'timeout')
-    const afterMs = this.parts.config.abortGraceMs
+    const afterMs = timeToStop(this.parts)
     this.#mustAcknowledge = true
     this.#tellStore('leaked', afterMs)
     if (this.stopped !== undefined)

@@ -17,4 +17,11 @@ export interface Parts extends HostParts {
   readonly strict?: PassCheck | undefined
   /** Set where a pass is held to its limits from outside. */
   readonly guard?: Guard | undefined
+  /** How long the handler may take to stop, where its supervisor says so. */
+  readonly shutdownMs?: number | undefined
+}
+
+/** How long the handler may take to stop. Source: `docs/semantics.md 5.4`. */
+export function timeToStop({ shutdownMs, config }: Parts): number {
+  return shutdownMs ?? config.abortGraceMs
 }

@@ -13,7 +13,7 @@ import { UsageTab } from '../durable/usage-tab.ts'
 import type { AttemptObserver } from '../execution/attempt.ts'
 import { LeaseWriter } from '../execution/lease-writer.ts'
 import { holdToLimits, type Limited } from '../execution/limits.ts'
-import type { Parts } from '../execution/parts.ts'
+import { type Parts, timeToStop } from '../execution/parts.ts'
 import type { Running } from '../execution/running.ts'
 import { settle } from '../execution/settle.ts'
 import { canceled, exceeded, lost, overBudget, type Stop, shutDown, timedOut } from '../lease/cancellation.ts'
@@ -282,21 +282,23 @@ export class IsolatedAttempt implements Running, Limited, LineEars {
   }
 
   #stop(stop: Stop): void {
-    const { deadlines, config, environment } = this.parts
+    const { deadlines, environment } = this.parts
     this.stopped = stop
     this.watch?.disarm()
     this.#stoppedAt = environment.clock.monotonic()
     this.#stopDependants(stop.error)
-    if (!this.handlerEnded) this.#grace = deadlines.after(config.abortGraceMs, () => this.#kill())
+    if (this.handlerEnded) return
+    const within = this.parts.shutdownMs === undefined ? 'abortGraceMs' : 'the shutdownMs of its supervisor'
+    this.#grace = deadlines.after(timeToStop(this.parts), () => this.#kill(within))
   }
 
   /** Its handler ignores its signal, or its hooks never return. */
-  #kill(): void {
+  #kill(within: string): void {
     if (this.#isGone || this.#isKilled) return
     this.#isKilled = true
     const kind = this.stopped?.kind
     this.watch?.settle(kind === 'budget_exceeded' || kind === 'timeout')
-    this.#log(`its ${this.#spec.isolation} is ended: it did not stop within abortGraceMs`, {
+    this.#log(`its ${this.#spec.isolation} is ended: it did not stop within ${within}`, {
       reason: kind ?? 'clean-up hooks',
     })
     this.#runner?.kill()
@@ -313,12 +315,12 @@ export class IsolatedAttempt implements Running, Limited, LineEars {
     if (this.#runner !== undefined) this.#watchTail()
   }
 
-  /** Hooks have time limits of their own, which a runner keeps that still answers. */
+  /** Hooks have time limits of their own, which a runner keeps that still answers: the time to stop is over. */
   #watchTail(): void {
     const { abortGraceMs } = this.parts.config
     this.#expect(abortGraceMs, () => {
       this.#runner?.say({ kind: 'ping' })
-      this.#expect(abortGraceMs, () => this.#kill())
+      this.#expect(abortGraceMs, () => this.#kill('abortGraceMs'))
     })
   }
 

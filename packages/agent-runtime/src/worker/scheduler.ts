@@ -118,11 +118,12 @@ export class Scheduler implements AttemptObserver {
   }
 
   /** A task type may have a grace of its own, and the supervisor of a task decides before that. */
-  #partsFor({ submission }: Claim, definition: Partial<TaskDefinition> = {}): Parts {
-    const told = submission.includes(SHUTDOWN_LABEL) ? shutdownIn(readTerms(submission)) : undefined
-    const abortGraceMs = told ?? definition.abortGraceMs
-    if (abortGraceMs === undefined) return this.#parts
-    return { ...this.#parts, config: { ...this.#parts.config, abortGraceMs } }
+  #partsFor({ isChild, submission }: Claim, { abortGraceMs }: Partial<TaskDefinition> = {}): Parts {
+    const isTold = isChild === true && submission.includes(SHUTDOWN_LABEL)
+    const shutdownMs = isTold ? shutdownIn(readTerms(submission)) : undefined
+    if (abortGraceMs === undefined && shutdownMs === undefined) return this.#parts
+    const config = abortGraceMs === undefined ? {} : { abortGraceMs }
+    return { ...this.#parts, config: { ...this.#parts.config, ...config }, shutdownMs }
   }
 
   /** Gives a task back that came too late. */

@@ -225,6 +225,20 @@ describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', (kind) => 
     expect((await killed).taskId).toBe(taskId)
   })
 
+  test('14.2 that nobody stopped cleans up for longer than its supervisor gives it to stop', async () => {
+    const file = join(folder(), 'notes')
+    const sweeps = tasks.find(({ type }) => type === `sweeps/${kind}`) as (typeof tasks)[number]
+    const desk = defineSupervisor({
+      type: 'desk',
+      input: z.undefined(),
+      shutdownMs: 20,
+      children: { agent: { task: sweeps, restart: 'temporary', input: () => ({ file }) } },
+    })
+    const runtime = await runtimeOf({ tasks: [...tasks, desk], config: { abortGraceMs: 1_000_000 } })
+    await runtime.result(await runtime.submit(desk, undefined))
+    await expect.poll(() => existsSync(file) && linesOf(file)).toEqual(['swept'])
+  })
+
   test('goes back to the queue when its worker stops, even if it ignores that', async () => {
     const store = `sqlite:${join(folder(), 'it.db')}`
     const file = join(folder(), 'notes')

@@ -114,6 +114,16 @@ const tidy = inBoth('tidy', async (ctx, { file }: { file: string }) => {
   })
 })
 
+/** Fails, and cleans up for a while without a look at anything else. */
+const sweeps = inBoth('sweeps', async (ctx, { file }: { file: string }) => {
+  ctx.onCleanup(() => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
+    appendFileSync(file, 'swept\n')
+  })
+  await ctx.step('begun', () => 1)
+  throw new Error('it fails')
+})
+
 /** Starts a command that would outlive it. */
 const commands = inBoth('commands', async (ctx, { file }: { file: string }) => {
   void ctx.exec('sh', ['-c', `echo $$ >> ${file}; exec sleep 600`])
@@ -180,5 +190,5 @@ export const pipelines = kinds.map((kind, at) => {
 
 export const tasks = [
   [whole, echo, spin, endless, hog, exit, stray, resumes, tidy, commands, busy],
-  [slow, asks, says, hears],
+  [slow, asks, says, hears, sweeps],
 ].flat(2)
