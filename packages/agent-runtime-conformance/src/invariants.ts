@@ -168,14 +168,16 @@ function* eventRules({ record, events }: TaskSnapshot, it: InvariantCase): Itera
   }
   if (record.state === 'waiting') {
     const { waits, moreWaits = 0 } = record
-    const named = folded.waits.slice(0, mostNamed)
+    const keys = new Set(waits.map(({ key }) => key))
+    const named = moreWaits === 0 ? folded.waits : folded.waits.filter(({ key }) => keys.has(key))
     const more = folded.waits.length - named.length
     const [actual, expected] = [canonical({ waits, more: moreWaits }), canonical({ waits: named, more })]
-    if (actual !== expected) yield `I16 it waits for ${actual}, its events say ${expected}`
+    if (actual !== expected || (moreWaits > 0 && waits.length !== mostNamed))
+      yield `I16 it waits for ${actual}, its events say ${expected}`
   }
 }
 
-/** A record names so many waits of its task. */
+/** A record that leaves waits out names so many. */
 const mostNamed = 100
 
 /** I5, I10: one live lease if and only if it runs; leases and starts are one to one. */

@@ -69,9 +69,9 @@ export const TaskRecord = z.discriminatedUnion('state', [
     state: z.literal('waiting'),
     startedAt: z.number(),
     waitingFor: z.enum(waitReasons),
-    /** The first of them in the order of the calls, at most a hundred. */
+    /** In the order of the calls. A list names the first hundred of a task, and that by which a supervisor waits. */
     waits: z.array(OpenWait),
-    /** How many more are open. */
+    /** In a list: how many more are open. */
     moreWaits: z.int().min(1).optional(),
     /** Where its code and its recorded history differ, when it is parked for that. */
     divergence: Divergence.optional(),

@@ -146,6 +146,7 @@ export function prepareLoad(db: Queries) {
     .pluck()
   const waits = from('wait', 'WHERE task = ? ORDER BY position, key')
   const firstWaits = from('wait', 'WHERE task = ? ORDER BY position, key LIMIT ? + 0')
+  const supervisorWait = from('wait', "WHERE name = '$ku0/supervisor' AND task = ?")
   // Without their values, which may be many and long: most are not taken now.
   const signals = db.prepare<[number], { seq: number; name: string; at: number }>(
     'SELECT signal.seq, name, event.at FROM signal JOIN event USING (task, seq) WHERE signal.task = ? ORDER BY signal.seq',
@@ -276,6 +277,7 @@ export function prepareLoad(db: Queries) {
     outputs: (taskId: number) => outputs.get(taskId) ?? 0,
     waits: (taskId: number) => waits.all(taskId).map(waitOf),
     firstWaits: (taskId: number, limit: number) => firstWaits.all(taskId, limit).map(waitOf),
+    supervisorWait: (taskId: number) => supervisorWait.all(taskId).map(waitOf)[0],
     signals: (taskId: number): SignalRow[] =>
       signals
         .all(taskId)

@@ -54,7 +54,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
   const newestTask = db.prepare<[], number | null>('SELECT max(id) FROM task').pluck()
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
 
-  return { find, nameOf, recordOf, leasesOf, page, idPage, countSlice }
+  return { find, nameOf, recordOf, wholeOf, leasesOf, page, idPage, countSlice }
 
   function find(taskId: string): TaskRow | undefined {
     const guess = ids.taskNumber(taskId)
@@ -70,6 +70,15 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     return row.explicitId ?? ids.task(row.id)
   }
 
+  /** With all that it waits for. */
+  function wholeOf(row: TaskRow): TaskRecord {
+    const record = recordOf(row)
+    if (record.state !== 'waiting' || record.moreWaits === undefined) return record
+    const { moreWaits: _, ...rest } = record
+    return { ...rest, waits: load.waits(row.id).map(openWaitOf) }
+  }
+
+  /** As in a list. */
   function recordOf(row: TaskRow): TaskRecord {
     return recordFrom(row, readable(tables.event(row.id, 1)) ?? submissionLost(row), true)
   }
@@ -173,12 +182,15 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     }
   }
 
-  /** A task may have thousands of them, and a list a thousand such tasks. */
+  /** A task may have thousands of them, and a list a thousand such tasks. A supervisor is known by its own wait, whatever its children come after. */
   function waitsOf({ id }: TaskRow): Pick<Waiting, 'waits' | 'moreWaits'> {
     const found = load.firstWaits(id, MAX_WAITS + 1)
-    const waits = found.slice(0, MAX_WAITS).map(openWaitOf)
-    const moreWaits = found.length > MAX_WAITS ? (waitCount.get(id) ?? 0) - MAX_WAITS : 0
-    return { waits, ...(moreWaits > 0 ? { moreWaits } : {}) }
+    if (found.length <= MAX_WAITS) return { waits: found.map(openWaitOf) }
+    const first = found.slice(0, MAX_WAITS)
+    const own = load.supervisorWait(id)
+    const named = own === undefined || first.some(({ key }) => key === own.key) ? first : [...first, own]
+    const moreWaits = (waitCount.get(id) ?? 0) - named.length
+    return { waits: named.map(openWaitOf), ...(moreWaits > 0 ? { moreWaits } : {}) }
   }
 
   function storedValue(data: Record<string, unknown>, name: string, row: TaskRow): string {
@@ -349,7 +361,7 @@ function sizeOf(record: TaskRecord): number {
 
 /** Characters of a wait besides its names. */
 const WAIT_CHARS = 64
-/** Waits that an answer names of a task. */
+/** Waits that a list names of a task, besides that of a supervisor. */
 const MAX_WAITS = 100
 
 /** Undefined for a text that the store never wrote. */

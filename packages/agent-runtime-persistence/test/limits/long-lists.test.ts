@@ -1,4 +1,4 @@
-import { type TaskFilter } from '@ku0/agent-runtime-core'
+import { SUPERVISOR_NAME, supervisorKey, type TaskFilter, type WaitRequest } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { Scene } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
@@ -15,15 +15,15 @@ async function openScene() {
 
 const keyOf = (n: number) => `${'x'.repeat(200)} ${String(n).padStart(3, '0')}`
 
-/** A task that waits for so many signals. */
-async function waiting(scene: Scene, count: number) {
+/** A task that waits for so many signals, and for what is given. */
+async function waiting(scene: Scene, count: number, more: readonly WaitRequest[] = []) {
   const claim = await scene.running()
   const waits = Array.from(
     { length: count },
     (_, position) =>
       ({ key: keyOf(position), position, kind: 'signal', name: `${keyOf(position)} comes` }) as const,
   )
-  await scene.write({ kind: 'suspend', leaseId: claim.leaseId, waits, stay: false })
+  await scene.write({ kind: 'suspend', leaseId: claim.leaseId, waits: [...waits, ...more], stay: false })
   return claim
 }
 
@@ -55,18 +55,38 @@ describe('a long list is read in slices, so that nothing waits for it (docs/ARCH
     await scene.store.close()
   })
 
-  test('a task that waits for much names the first things, and says how many more there are', async () => {
+  test('a list names the first things that a task waits for, and says how many more there are; the task by itself names all', async () => {
     const scene = await openScene()
     const { taskId } = await waiting(scene, 150)
     const keys = Array.from({ length: 100 }, (_, n) => ({ key: keyOf(n) }))
-    for (const task of [await scene.task(taskId), ...(await scene.read({ kind: 'tasks', filter: {} })).tasks])
-      expect(task).toMatchObject({ waits: keys, moreWaits: 50 })
+    const { tasks } = await scene.read({ kind: 'tasks', filter: {} })
+    expect(tasks).toMatchObject([{ waits: keys, moreWaits: 50 }])
+    const whole = await scene.task(taskId)
+    expect(whole).toMatchObject({ waits: Array.from({ length: 150 }, (_, n) => ({ key: keyOf(n) })) })
+    expect(whole).not.toHaveProperty('moreWaits')
     const explanation = await scene.read({ kind: 'explain', taskId })
     expect(explanation).toMatchObject({ waits: keys, moreWaits: 50 })
     expect(explanation?.summary).toMatch(/ or 50 more$/)
-    expect(await scene.violations()).toEqual([])
+    expect((await scene.violations()).join().slice(0, 200)).toBe('')
     const { taskId: other } = await waiting(scene, 100)
-    expect(await scene.task(other)).not.toHaveProperty('moreWaits')
+    const [last] = (await scene.read({ kind: 'tasks', filter: { limit: 1 } })).tasks
+    expect(last).toMatchObject({ taskId: other })
+    expect(last).not.toHaveProperty('moreWaits')
+    await scene.store.close()
+  })
+
+  test('a list names the wait of a supervisor, whatever its children come after', async () => {
+    const scene = await openScene()
+    const terms = { strategy: 'one_for_one', maxRestarts: 5, periodMs: 1_000, endsWith: 'cancel' } as const
+    const key = supervisorKey(terms)
+    await waiting(scene, 150, [{ key, position: 150, kind: 'signal', name: SUPERVISOR_NAME }])
+    const [task] = (await scene.read({ kind: 'tasks', filter: { values: false } })).tasks
+    expect(task).toMatchObject({ moreWaits: 50 })
+    expect(task?.state === 'waiting' && task.waits.map((wait) => wait.key)).toEqual([
+      ...Array.from({ length: 100 }, (_, n) => keyOf(n)),
+      key,
+    ])
+    expect((await scene.violations()).join().slice(0, 200)).toBe('')
     await scene.store.close()
   })
 
