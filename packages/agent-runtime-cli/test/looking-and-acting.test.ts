@@ -40,6 +40,11 @@ const asks = defineTask({ type: 'asks', input: z.null() }, async (ctx) => {
   return (await ctx.requestApproval('publish', 'draft')).value ?? null
 })
 
+const crowd = defineTask({ type: 'crowd', input: z.null() }, async (ctx) => {
+  await ctx.requestApproval('begin', null)
+  await Promise.all(Array.from({ length: 120 }, (_, n) => ctx.waitForSignal(`signal ${n}`)))
+})
+
 const guards = defineSupervisor({
   type: 'guards',
   input: z.null(),
@@ -85,6 +90,7 @@ beforeAll(async () => {
       mourns,
       flaky,
       asks,
+      crowd,
       guards,
       bare,
       finds,
@@ -476,6 +482,36 @@ for (const uses of draws<readonly string[]>([], ['rarer']))
       const retried = (await agent('show', again.taskId)).out
       expect(retried).toMatch(new RegExp(`retry of +${taskId}\nkept +first\n`))
       await runtime.cancel(again.taskId)
+    })
+
+    test('a task that waits for much is noted by what is still open, and cut', async () => {
+      const { taskId } = await runtime.submit(crowd, null)
+      const waits = async () => {
+        const task = await runtime.status(taskId)
+        return task?.state === 'waiting' ? task.waits.length : 0
+      }
+      await expect.poll(waits).toBe(1)
+      const [asked] = (await runtime.approvals.list({ task: taskId })).approvals
+      await runtime.approvals.approve(asked?.approvalId ?? '')
+      await expect.poll(waits).toBe(120)
+      await runtime.signal(taskId, 'signal 1', null)
+      await expect.poll(waits).toBe(119)
+      const noted = Promise.withResolvers<string>()
+      const following = runCommand(['output', taskId, '--follow', '--store', store], {
+        folder,
+        variables: {},
+        out: () => undefined,
+        err: noted.resolve,
+      })
+      const names = [0, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((n) => `'signal ${n}'`).join(', ')
+      expect(await noted.promise).toBe(
+        `the task waits for the signal ${names} and 109 more: agent-runtime signal ${taskId} NAME\n`,
+      )
+      expect((await agent('list', '--type', 'crowd')).out).toContain(
+        'for signal signal 0, signal signal 2, signal signal 3 and 116 more',
+      )
+      await runtime.cancel(taskId)
+      await following
     })
 
     test('14.1 a supervisor is shown, and its children are started, stopped and restarted', async () => {

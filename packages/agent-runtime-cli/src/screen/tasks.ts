@@ -1,7 +1,7 @@
 import type { TaskStatus } from '@ku0/agent-runtime'
 import type { Line, Piece, Style } from './printer.ts'
 import { table } from './table.ts'
-import { ago, cut, lasting } from './words.ts'
+import { ago, count, cut, lasting } from './words.ts'
 
 const styles: Readonly<Record<TaskStatus['state'], Style>> = {
   queued: 'cyan',
@@ -28,7 +28,7 @@ export function notesOf(task: TaskStatus, now: number): string {
         ? `its lease ended ${ago(task.lease.expiresAt, now)}: a worker takes it up again`
         : `for ${lasting(Math.max(0, now - task.startedAt))} on ${task.lease.workerId}`
     case 'waiting':
-      return `for ${[...new Set(task.waits.map(({ kind, name }) => (kind === 'signal' && name !== undefined ? `signal ${name}` : kind)))].join(', ') || task.waitingFor}`
+      return `for ${waitsText(task)}`
     case 'completed':
       return `${lasting(task.finishedAt - task.submittedAt)} after its submission`
     case 'failed':
@@ -39,6 +39,18 @@ export function notesOf(task: TaskStatus, now: number): string {
       return `${task.reason}: ${firstLine(task.message)}`
   }
 }
+
+function waitsText({ waits, moreWaits = 0, waitingFor }: Extract<TaskStatus, { state: 'waiting' }>): string {
+  const words = waits.map(({ kind, name }) =>
+    kind === 'signal' && name !== undefined ? `signal ${name}` : kind,
+  )
+  const names = [...new Set(words)]
+  const more = Math.max(0, names.length - MOST_NAMED) + moreWaits
+  const named = names.slice(0, MOST_NAMED).join(', ') || waitingFor
+  return more === 0 ? named : `${named} and ${count(more)} more`
+}
+
+const MOST_NAMED = 3
 
 function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? ''

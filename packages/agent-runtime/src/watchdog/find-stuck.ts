@@ -128,6 +128,15 @@ async function silent(
   return found
 }
 
+/** A list does not name all that a task waits for. */
+async function firstDueOf(client: StuckView, task: Waiting): Promise<number> {
+  const whole = task.moreWaits === undefined ? task : await client.status(task.taskId)
+  const waits = whole?.state === 'waiting' ? whole.waits : []
+  return waits.reduce((first, { dueAt = Infinity }) => Math.min(first, dueAt), Infinity)
+}
+
+type Waiting = Extract<TaskStatus, { state: 'waiting' }>
+
 /** Waits whose time has passed: no process on the store has woken them. */
 async function overdueIn(
   client: StuckView,
@@ -138,7 +147,7 @@ async function overdueIn(
   const found: StuckTask[] = []
   for (const task of tasks) {
     if (task.state !== 'waiting') continue
-    const dueAt = Math.min(...task.waits.map((wait) => wait.dueAt ?? Infinity))
+    const dueAt = await firstDueOf(client, task)
     if (now - dueAt <= limitOf(task.type)) continue
     const told = await client.explain(task.taskId)
     if (told?.state !== 'waiting') continue
