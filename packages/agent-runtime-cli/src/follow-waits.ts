@@ -39,7 +39,7 @@ export async function noteWaits(
   }
 }
 
-/** Those that are still open: the events begin with the past. Undefined once the task waits for none of them. */
+/** The waits that are still open: the events begin with the past. Undefined once the task waits for none of them. */
 async function stillOpen(
   client: Pick<Connection, 'status'>,
   taskId: string,
