@@ -1,13 +1,13 @@
 import { retentionCommand } from '../cli/retention-command.ts'
 import { Interrupted } from '../cli/run-command.ts'
+import { stoppedBySignals } from '../cli/stopped-by-signals.ts'
 import { endQuietlyWithoutReader } from '../cli/streams.ts'
 
-const stop = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Interrupted()))
+const stop = stoppedBySignals(new Interrupted())
 endQuietlyWithoutReader(process.stdout, process.stderr)
 process.exitCode = await retentionCommand(
   process.argv.slice(2),
   process.env,
   { out: process.stdout, err: process.stderr },
-  stop.signal,
+  stop,
 )

@@ -1,12 +1,12 @@
 import { Interrupted } from '../cli/run-command.ts'
 import { soakCommand } from '../cli/soak-command.ts'
+import { stoppedBySignals } from '../cli/stopped-by-signals.ts'
 import { endQuietlyWithoutReader } from '../cli/streams.ts'
 
-const stop = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Interrupted()))
+const stop = stoppedBySignals(new Interrupted())
 endQuietlyWithoutReader(process.stdout, process.stderr)
 process.exitCode = await soakCommand(
   process.argv.slice(2),
   { out: process.stdout, err: process.stderr },
-  stop.signal,
+  stop,
 )
