@@ -226,6 +226,7 @@ export class Clients {
         `start '${name}' under task ${team}`,
         (runtime) => runtime.supervisors.start(supervisor, name, 'program', program, { restart }),
         refusesChild,
+        () => supervisors.refused(team, name),
       )
       return
     }
@@ -241,6 +242,7 @@ export class Clients {
         return stopped
       },
       refusesChild,
+      () => roll === 2 && supervisors.refused(team, id),
     )
   }
 
@@ -404,6 +406,8 @@ export class Clients {
     what: string,
     call: (runtime: Runtime) => Promise<unknown>,
     more: ReadonlySet<string> = none,
+    /** For an error that says that nothing was written. */
+    isRefused: () => void = () => {},
   ): void {
     process.main.enter(() => {
       const { runtime } = process
@@ -411,7 +415,10 @@ export class Clients {
       this.#findings.note('client', `${process.name}: ${what}`)
       call(runtime).then(
         () => this.#findings.note('client', `${process.name} answered: ${what}`),
-        (error: unknown) => this.#refused(process, what, error, more),
+        (error: unknown) => {
+          this.#refused(process, what, error, more)
+          if (!inDoubt.has(String((error as { code?: string }).code))) isRefused()
+        },
       )
     })
   }
@@ -430,6 +437,9 @@ const clients = ['', 'ann', 'bob', 'cyd'] as const
 const none: ReadonlySet<string> = new Set()
 /** A child that has not ended, or whose id is taken. */
 const refusesChild: ReadonlySet<string> = new Set(['already_exists'])
+
+/** Errors after which the store may have written all the same. */
+const inDoubt: ReadonlySet<string> = new Set(['store_busy', 'store_full', 'store_closed', 'shutdown'])
 
 const bearable: ReadonlySet<string> = new Set([
   'store_busy',

@@ -41,7 +41,7 @@ export class StructureAudit {
 
   queued(found: Followed, task: number, it: EventData['task.queued'], parent: number | null): void {
     this.pipelines.queued(task, it.input)
-    this.supervisors.queued(task, it.input)
+    this.supervisors.queued(task, it.input, parent)
     this.ledger.queued(found, task, it, parent)
   }
 

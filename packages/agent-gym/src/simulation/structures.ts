@@ -291,7 +291,7 @@ function teamOf(
             after: [before],
             input: (given: SupervisorProgram, results: object) => ({
               ...given.children[place],
-              after: Object.keys(results),
+              after: results,
             }),
           }),
     },

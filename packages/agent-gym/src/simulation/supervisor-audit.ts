@@ -47,7 +47,10 @@ export class SupervisorAudit {
   readonly #numberOf: (taskId: string) => number | undefined
   readonly #idOf: (task: number) => string
   readonly #teams = new Map<number, Team>()
-  /** What clients have asked for, by supervisor and child: how often to start it, and when it is started again. */
+  /** The tasks that were the first child of a supervisor, and what each child of supervisors came to. */
+  readonly #firsts = new Map<number, Set<number>>()
+  readonly #outputs = new Map<number, unknown>()
+  /** By supervisor and child, how often clients have asked to start it, and when it is started again. */
   readonly #asked = new Map<string, { times: number; readonly restart: ChildRestart | undefined }>()
   #happened = nothingYet()
   /** The last commit started a child anew, which the limits of the queue do not hold up. */
@@ -87,19 +90,27 @@ export class SupervisorAudit {
     this.#asked.set(name, { times: (before?.times ?? 0) + 1, restart: restart ?? before?.restart })
   }
 
+  /** The store has refused that. */
+  refused(team: number, id: string): void {
+    this.#take(team, id)
+  }
+
   /** Whether a client asked for a child, whoever holds its supervisor. */
   isAsked(task: number, data: Readonly<Record<string, unknown>>): boolean {
     const id = /^\$ku0\/supervised\/\w+\/(.+)$/.exec(String(data['key']))?.[1]
     return (this.#asked.get(`${task} ${id}`)?.times ?? 0) > 0
   }
 
-  /** 14.2: a child that comes after the first gets its result. */
-  queued(task: number, input: unknown): void {
-    const { after } = (input ?? {}) as { readonly after?: readonly string[] }
-    if (after === undefined) return
+  /** 14.2: a child that comes after the first gets its result. A client may have started the first anew. */
+  queued(task: number, input: unknown, parent: number | null): void {
+    const { after } = (input ?? {}) as { readonly after?: unknown }
+    const firsts = this.#firsts.get(parent ?? 0)
+    if (after === undefined || firsts === undefined) return
     this.#findings.count('children in turn')
-    if (after.join() !== 'first')
-      this.#violated('14.2', `task ${task} comes after the first, and has the results of '${after.join()}'`)
+    const given = JSON.stringify(after)
+    const results = [...firsts].map((first) => JSON.stringify({ first: this.#outputs.get(first) }))
+    if (!results.includes(given))
+      this.#violated('14.2', `task ${task} comes after the first, and has the results ${given}`)
   }
 
   isSupervisor(task: number): boolean {
@@ -136,6 +147,7 @@ export class SupervisorAudit {
           seq,
         }
         this.#teams.get(task)?.children.set(child, seat)
+        if (id === 'first') this.#isFirst(task, child)
         return
       }
       case 'child.inherited':
@@ -143,6 +155,7 @@ export class SupervisorAudit {
         return
       case 'task.completed':
         this.#happened.completed.push({ task, at })
+        this.#outputs.set(task, data['output'])
         return
       case 'task.requeued':
         if (typeof data['restartedBy'] === 'string')
@@ -199,8 +212,13 @@ export class SupervisorAudit {
     const seat = this.#teams.get(forkOf)?.children.get(child)
     if (!String(data['key']).startsWith('$ku0/supervised/')) return
     this.#happened.kept.push({ team: task, task: child })
+    if (String(data['key']).endsWith('/first')) this.#isFirst(task, child)
     if (seat === undefined || seat.restart === 'permanent')
       this.#violated('14.2', `supervisor ${task} has kept task ${child}, which ${forkOf} did not have so`)
+  }
+
+  #isFirst(team: number, task: number): void {
+    this.#firsts.set(team, (this.#firsts.get(team) ?? new Set()).add(task))
   }
 
   /** Its restarts count no more. */
@@ -336,7 +354,7 @@ export class SupervisorAudit {
   ): void {
     const team = this.#teams.get(task)
     if (team === undefined) return
-    // Of a child that was started anew before this, only the last task counts.
+    // Only the last task counts of a child that was started anew before this.
     const seats = [...team.children]
       .map(([number, seat]) => ({ number, ...seat }))
       .toSorted((a, b) => a.position - b.position || a.number - b.number)
