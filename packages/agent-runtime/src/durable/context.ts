@@ -270,7 +270,9 @@ export class HandlerContext implements TaskContext {
 
   /** True if code and history differ when the handler ends: then the task is parked. */
   returned(): boolean {
-    return this.#memos !== noMemos && this.#pass.returned()
+    if (this.#memos !== noMemos && this.#pass.returned()) return true
+    this.#madePass?.waits.close()
+    return false
   }
 
   /** Whether the handler has made calls that a replay would compare. */

@@ -298,6 +298,15 @@ describe('strict mode leaves alone', () => {
     expect(seqs('of none')).toHaveLength(5)
   })
 
+  test('a handler that returns while its wait is open: the wait does not hold its end back', async () => {
+    const { end, status } = await endOf(async (ctx) => {
+      await Promise.race([ctx.sleep('soon', 10), ctx.waitForSignal('never')])
+      return ctx.step('after', () => 'done')
+    })
+    expect(end).toBe('done')
+    expect(status).toMatchObject({ state: 'completed' })
+  })
+
   test('a handler that calls nothing', async () => {
     let runs = 0
     expect((await endOf(() => (runs += 1))).end).toBe(1)

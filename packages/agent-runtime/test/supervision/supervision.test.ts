@@ -474,6 +474,80 @@ describe('supervisors', () => {
       await runtime.cancel(open)
     })
 
+    describe.each([
+      { strict: true, results: true },
+      { strict: true, results: false },
+      { strict: false, results: false },
+    ])(
+      '14.2 are done without a child whose others never complete (strict mode $strict, results $results)',
+      (of) => {
+        const { strict, results } = of
+        /** What one child does until it is stopped or fails, and one that comes after it. */
+        const scene = async (fails: 'at once' | 'later' | 'never') => {
+          const first = defineTask({ type: 'first', input: z.undefined() }, async (ctx) => {
+            if (fails !== 'at once') await ctx.waitForSignal('go')
+            if (fails !== 'never') throw new Error('broken')
+          })
+          const beside = defineTask({ type: 'beside', input: z.undefined() }, () => 'beside')
+          const last = defineTask({ type: 'last', input: z.undefined() }, () => 'came')
+          const top = defineSupervisor({
+            type: 'top',
+            input: z.undefined(),
+            results,
+            children: {
+              first: { task: first, restart: fails === 'never' ? 'transient' : 'temporary' },
+              last: { task: last, after: ['first'] },
+              beside: { task: beside },
+            },
+          })
+          const it = await createTestRuntime({ tasks: [top, first, beside, last], strict })
+          const receipt = await it.runtime.submit(top, undefined)
+          const ends = async () => {
+            expect(await it.result(receipt)).toEqual(results ? { beside: 'beside' } : null)
+            const { children } = await it.runtime.supervisors.which(receipt)
+            expect(children.map(({ id }) => id)).not.toContain('last')
+          }
+          return { it, receipt, ends }
+        }
+
+        test('one that is stopped while the supervisor waits', async () => {
+          const { it, receipt, ends } = await scene('never')
+          await using _ = it
+          await it.until(receipt, 'waiting')
+          await it.settle()
+          await it.runtime.supervisors.stop(receipt, 'first')
+          await ends()
+        })
+
+        test('one that is stopped as soon as it is there', async () => {
+          const { it, receipt, ends } = await scene('never')
+          await using _ = it
+          for (;;) {
+            const { children } = await it.runtime.supervisors.which(receipt).catch(() => ({ children: [] }))
+            if (children.length > 0) break
+            await it.advance(1)
+          }
+          await it.runtime.supervisors.stop(receipt, 'first')
+          await ends()
+        })
+
+        test('a temporary one that fails before the supervisor waits', async () => {
+          const { it, ends } = await scene('at once')
+          await using _ = it
+          await ends()
+        })
+
+        test('a temporary one that fails later', async () => {
+          const { it, receipt, ends } = await scene('later')
+          await using _ = it
+          await it.settle()
+          const { children } = await it.runtime.supervisors.which(receipt)
+          await it.runtime.signal(children[0]?.taskId ?? '', 'go', null)
+          await ends()
+        })
+      },
+    )
+
     test.each([
       [{ b: { task: read, after: ['c'] }, c: { task: read } }, "child 'b' after"],
       [{ b: { task: read, after: ['b'] } }, 'and there are none'],

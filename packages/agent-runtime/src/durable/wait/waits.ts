@@ -53,6 +53,7 @@ export class Waits implements Dependant {
   #look: { readonly at: number; readonly deadline: Deadline } | undefined
   /** When to ask the store again while the pass stays, by the monotonic clock. */
   #askAgainAt = 0
+  #isClosed = false
 
   constructor(attempt: Host, pass: WaitingPass, open: Map<string, OpenWait>) {
     this.#attempt = attempt
@@ -122,6 +123,12 @@ export class Waits implements Dependant {
     this.#lookIn(0)
   }
 
+  /** The handler has returned: its task ends, however long that takes, and waits for nothing any more. */
+  close(): void {
+    this.#isClosed = true
+    this.#cancelLook()
+  }
+
   /** The store learns of all of them now at the latest: the pass is about to end in another way. */
   keepOpen(): void {
     // A wait that was sent and not answered is not sent again: if the store resolves it, it would begin anew.
@@ -152,7 +159,7 @@ export class Waits implements Dependant {
   }
 
   #lookNow(): void {
-    if (this.#pending.size === 0 || this.#asking !== undefined || this.#pass.isHeld) return
+    if (this.#isClosed || this.#pending.size === 0 || this.#asking !== undefined || this.#pass.isHeld) return
     if (!this.#pass.gate.isBusy) return this.#ask('whether to end')
     const leftMs = this.#askAgainAt - this.#monotonic()
     if (leftMs <= 0 || [...this.#pending.values()].some(({ asked }) => !asked)) this.#ask('while staying')
