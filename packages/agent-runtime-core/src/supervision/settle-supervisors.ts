@@ -5,7 +5,7 @@ import { conclude } from '../wait/conclude.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 import type { TaskRow } from '../task/row.ts'
 import type { WaitRow } from '../wait/row.ts'
-import { isAfterOver, openChildren, type Supervisor, supervisorOf } from './standing.ts'
+import { hasNoChildLeft, isAfterOver, openChildren, type Supervisor, supervisorOf } from './standing.ts'
 
 /**
  * Supervisors whose children ended since the last look: those that were lost a child fail, with all that is left, the last one first;
@@ -41,7 +41,7 @@ function giveUp(ws: WorkingSet, { task }: Supervisor, error: string): void {
 
 /** One that a pass runs looks for itself, when it comes to wait. */
 function isDone(ws: WorkingSet, { task }: Supervisor): boolean {
-  return isWaiting(task) && ws.childrenOf(task).size === 0
+  return isWaiting(task) && hasNoChildLeft(ws, task, ws.waitsOf(task))
 }
 
 /** The wait of a child that can start now. */

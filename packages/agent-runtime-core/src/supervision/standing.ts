@@ -1,6 +1,7 @@
 import type { ChildRow } from '../child/row.ts'
 import type { TaskRow } from '../task/row.ts'
 import type { WaitRow } from '../wait/row.ts'
+import { isRetryWait } from '../history/replay.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 import {
   afterIn,
@@ -60,6 +61,15 @@ export function isAfterOver(
   { key }: Pick<WaitRow, 'key'>,
 ): boolean {
   return afterIn(key)?.after.every((sibling) => isThere(ws, task, sibling)) ?? false
+}
+
+/** Whether a supervisor has no child left, and none that finds no room and starts later. */
+export function hasNoChildLeft(
+  ws: WorkingSet,
+  task: { readonly id: number },
+  waits: readonly Pick<WaitRow, 'key'>[],
+): boolean {
+  return ws.childrenOf(task).size === 0 && !waits.some(({ key }) => isRetryWait(key))
 }
 
 /** When a supervisor started children again, as far as it may still count. */

@@ -16,7 +16,7 @@ import type { WaitRow } from './row.ts'
 import { workEnded } from '../profile/work-ended.ts'
 import { type Over, resolutionOf, valueOf } from './signal.ts'
 import { isStageWaitOver } from '../pipeline/standing.ts'
-import { isAfterOver } from '../supervision/standing.ts'
+import { hasNoChildLeft, isAfterOver } from '../supervision/standing.ts'
 import { supervisorTerms } from '../supervision/supervision.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
@@ -103,7 +103,7 @@ function whatIsOver(ws: WorkingSet, task: TaskRow, asked: readonly WaitRow[]): O
  */
 function supervised(ws: WorkingSet, task: TaskRow, open: readonly WaitRow[], stay: boolean): Over[] {
   const startable = open.filter((wait) => isAfterOver(ws, task, wait))
-  const isDone = startable.length === 0 && !stay && ws.childrenOf(task).size === 0
+  const isDone = startable.length === 0 && !stay && hasNoChildLeft(ws, task, open)
   const done = isDone ? open.filter(({ key }) => supervisorTerms(key)?.endsWith === 'children') : []
   return [...startable, ...done].map((wait) => ({ wait, outcome: 'fired', at: ws.now.at }))
 }

@@ -562,6 +562,20 @@ describe('supervisors', () => {
     })
   })
 
+  test('14.2 are not done while a child finds no room', async () => {
+    const part = defineTask({ type: 'part', input: z.undefined() }, () => 'done')
+    const pair = defineSupervisor({
+      type: 'pair',
+      input: z.undefined(),
+      results: true,
+      children: { a: { task: part }, b: { task: part } },
+    })
+    const config = { queueDepthLimit: 1, batchBackpressureThreshold: 1 }
+    await using it = await createTestRuntime({ tasks: [pair, part], config })
+    await it.runtime.submit(part, undefined, { delayMs: 5_000 })
+    expect(await it.run(pair, undefined)).toEqual({ a: 'done', b: 'done' })
+  })
+
   test('14.2 a child that stops has the time of its own, of its supervisor, or of its task type', async () => {
     const stuck = (type: string, abortGraceMs?: number) =>
       defineTask({ type, input: z.undefined(), abortGraceMs }, () => gate().promise)
