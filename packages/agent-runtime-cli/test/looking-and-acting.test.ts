@@ -575,6 +575,12 @@ for (const uses of draws<readonly string[]>([], ['rarer']))
       expect((await agent('pipelines', taskId, '--events', '--after', '2', '--type', 'page')).out).toMatch(
         /^ +\d \S+  find +page +\{"page":"c"\}\n$/,
       )
+      const some = await agent('pipelines', taskId, '--events', '-n', '2', '--type', 'page')
+      expect([some.out.trim().split('\n').length, some.err]).toEqual([2, 'there are more: --after 2\n'])
+      const all = await agent('pipelines', taskId, '--events', '-n', '3', '--type', 'page')
+      expect([all.out.trim().split('\n').length, all.err]).toEqual([3, ''])
+      const first = await agent('pipelines', taskId, '--follow', '-n', '1')
+      expect(first.out.trim().split('\n')).toHaveLength(1)
       expect((await agent('pipelines', taskId)).out).toMatch(/\nread +completed +page 3 +/)
       expect(await agent('pipelines', ids.greet)).toMatchObject({ code: 66 })
       expect((await agent('pipelines', '--follow')).err).toContain('name the pipeline')

@@ -31,7 +31,8 @@ export const run: Run = async (call) => {
   if (given === undefined) return await show(call, (isWatching) => list(call, client, page, isWatching))
   const taskId = await taskIn(client, given)
   if (!wantsEvents) return await show(call, (isWatching) => showOne(call, client, taskId, isWatching))
-  return await followEvents(call, client, taskId, { types: type, after, live: follow === true })
+  const { limit = follow === true ? Number.POSITIVE_INFINITY : 20 } = page
+  return await followEvents(call, client, taskId, limit, { types: type, after, live: follow === true })
 }
 
 async function list(
@@ -119,6 +120,7 @@ async function followEvents(
   { print, signal, outlet }: Call,
   client: Connection,
   taskId: string,
+  limit: number,
   options: {
     readonly types: readonly string[] | undefined
     readonly after: number | undefined
@@ -128,7 +130,13 @@ async function followEvents(
   const room = Math.max(40, (outlet.columns ?? 160) - 70)
   try {
     const events = client.pipeline(taskId).events({ ...options, signal, check: false })
-    for await (const event of events)
+    let shown = 0
+    let last = 0
+    for await (const event of events) {
+      if (shown === limit) {
+        print.note(`there are more: --after ${last}`)
+        break
+      }
       print.item(event, () => [
         { text: String(event.sequence).padStart(6), style: 'dim' },
         ` ${dated(event.at)}  `,
@@ -138,6 +146,11 @@ async function followEvents(
         ' ',
         { text: cut(toJson(event.data), room), style: 'dim' },
       ])
+      shown += 1
+      last = event.sequence
+      // One that follows does not wait for an event that it does not show.
+      if (options.live && shown === limit) break
+    }
   } catch (error) {
     if (!signal.aborted) throw error
   }

@@ -318,7 +318,12 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
       { count: 1 },
       { count: 2 },
     ])
-    expect((await scene.read({ kind: 'supervisor', taskId }))?.restartedAt).toEqual([scene.now, scene.now])
+    const counted = async () => (await scene.read({ kind: 'supervisor', taskId }))?.restartedAt
+    expect(await counted()).toEqual([scene.now, scene.now])
+    await scene.pass(1_000)
+    expect(await counted()).toHaveLength(2)
+    await scene.pass(1)
+    expect(await counted()).toEqual([])
   })
 
   rule(

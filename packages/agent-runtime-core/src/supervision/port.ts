@@ -83,7 +83,7 @@ export interface SupervisorRecord {
   readonly taskId: string
   /** Absent once it supervises no more. */
   readonly terms?: SupervisorTerms
-  /** When it started children again, as far as that counted at its last restart; epoch ms. */
+  /** When it started children again, as far as that counts now; epoch ms. */
   readonly restartedAt: readonly number[]
   /** In the order in which they were started first; temporary ones that ended are left out. */
   readonly children: readonly (SupervisedChild & {

@@ -48,8 +48,12 @@ export function prepareSupervisors(
       .waits(row.id)
       .map(({ key }) => supervisorTerms(key))
       .find((found) => found !== undefined)
-  const restartsOf = (row: TaskRow): readonly number[] =>
-    load.signals(row.id).flatMap(({ name, at }) => (name === RESTART_NAME ? [at] : []))
+  /** Those that count now. */
+  const restartsOf = (row: TaskRow, terms: SupervisorTerms | undefined): readonly number[] => {
+    if (terms === undefined) return []
+    const from = now().at - terms.periodMs
+    return load.signals(row.id).flatMap(({ name, at }) => (name === RESTART_NAME && at >= from ? [at] : []))
+  }
 
   function summary(row: TaskRow): SupervisorSummary {
     const terms = termsOf(row)
@@ -61,14 +65,13 @@ export function prepareSupervisors(
       if (!isFinal(name)) children.open += count
       if (name === 'running') children.running += count
     }
-    const { at: today } = now()
     return {
       taskId: nameOf(row),
       type: recordOf(row).type,
       state: row.state,
       ...(terms === undefined ? {} : { terms }),
       children,
-      restarts: terms === undefined ? 0 : restartsOf(row).filter((at) => today <= at + terms.periodMs).length,
+      restarts: restartsOf(row, terms).length,
     }
   }
 
@@ -85,7 +88,7 @@ export function prepareSupervisors(
       return {
         taskId: nameOf(row),
         ...(terms === undefined ? {} : { terms }),
-        restartedAt: restartsOf(row),
+        restartedAt: restartsOf(row, terms),
         children: children
           .filter(({ restart, child }) => restart !== 'temporary' || !isFinal(child.state))
           .toSorted((a, b) => a.position - b.position || a.child.id - b.child.id)

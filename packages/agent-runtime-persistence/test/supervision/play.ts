@@ -72,7 +72,7 @@ export class Play {
     const model: string[] = []
     const store: string[] = []
     for (const it of this.#all(this.root)) {
-      model.push(textOf(it))
+      model.push(textOf(it, this.#scene.now))
       if (!this.#tasks.has(it.name)) {
         store.push(`${it.name} not started 0`)
         continue
@@ -208,7 +208,8 @@ function siblingsOf({ after }: Worker): readonly Sibling[] {
   return after.map(({ worker, until }) => ({ id: worker.name, restart: worker.restart, until }))
 }
 
-function textOf(it: Child): string {
+function textOf(it: Child, now: number): string {
   if (it.as === 'worker') return `${it.name} ${it.state} ${it.starts}`
-  return `${it.name} ${it.state}${it.state === 'alive' ? ` ${it.restarts.join(' ')}` : ''}`
+  const counted = it.restarts.filter((then) => now <= then + it.period)
+  return `${it.name} ${it.state}${it.state === 'alive' ? ` ${counted.join(' ')}` : ''}`
 }

@@ -1,6 +1,7 @@
 import {
   clientTiers,
   ConfigError,
+  isName,
   isOneOf,
   isRecord,
   lanes,
@@ -11,6 +12,7 @@ import {
   oversightModes,
   problemsIn,
   type Rules,
+  show,
   withoutUndefined,
 } from '@ku0/agent-runtime-core'
 import type { Agreement, AgreementTerms } from '../api/agreements.ts'
@@ -27,9 +29,9 @@ export function defineAgreement(terms: AgreementTerms): Agreement {
     throw new ConfigError([
       { path: 'agreement', allowed: 'an object with name, client and terms', given: terms },
     ])
-  const problems = problemsIn(terms, rules)
-  if (problems.length > 0)
-    throw new ConfigError(problems.map((it) => ({ ...it, path: `agreement: ${it.path}` })))
+  const which = isName(terms.name) ? `agreement ${show(terms.name)}: ` : 'agreement: '
+  const problems = problemsIn(terms, rules, { path: which, required: ['name', 'client'] })
+  if (problems.length > 0) throw new ConfigError(problems)
   const agreement: Agreement = Object.freeze({
     ...withoutUndefined(terms),
     ...(terms.agents === undefined ? {} : { agents: Object.freeze([...terms.agents]) }),
@@ -46,10 +48,14 @@ export function isAgreement(value: unknown): value is Agreement {
 
 const made = new WeakSet<object>()
 
+const [, isNames] = namesRule
 const rules: Rules<AgreementTerms> = {
   name: nameRule,
   client: nameRule,
-  agents: namesRule,
+  agents: [
+    'a list of names, at least one',
+    (given) => isNames(given) && (given as readonly unknown[]).length > 0,
+  ],
   tier: isOneOf(clientTiers),
   lane: isOneOf(lanes),
   timeoutMs: limitRule,

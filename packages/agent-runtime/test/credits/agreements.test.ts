@@ -260,6 +260,18 @@ describe('an agreement', () => {
     expect(() => defineAgreement({ name: '', client: 'acme', lane: 'fast' } as never)).toThrow(ConfigError)
   })
 
+  test.each([
+    [{}, 'agreement: name: 1 to 255 characters, no lone surrogates; not given'],
+    [{ name: 'gold' }, 'agreement "gold": client: 1 to 255 characters, no lone surrogates; not given'],
+    [{ name: 'gold', client: 'acme', agents: [] }, 'agreement "gold": agents: a list of names, at least one'],
+    [
+      { name: 'gold', client: 'acme', teir: 'spot' },
+      'agreement "gold": teir: no such option, did you mean tier?',
+    ],
+  ])('12.5 is refused when it is defined with wrong terms: %o', (terms, message) => {
+    expect(() => defineAgreement(terms as never)).toThrow(message)
+  })
+
   test('12.5 may be for some agents: others are not submitted under it, and what an agent calls is its own business', async () => {
     const gold = defineAgreement({ name: 'gold', client: 'acme', agents: ['work'] })
     expect(Object.isFrozen(gold.agents)).toBe(true)
@@ -271,7 +283,7 @@ describe('an agreement', () => {
     const nightly = { cron: '0 3 * * *' }
     await expect(runtime.schedules.put('nightly', nightly, inner, null, under)).rejects.toThrow(refusal)
     expect(() => defineAgreement({ name: 'gold', client: 'acme', agents: 'work' } as never)).toThrow(
-      'agreement: agents: a list of names',
+      'agreement "gold": agents: a list of names, at least one',
     )
   })
 })
