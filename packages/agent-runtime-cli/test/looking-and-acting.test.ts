@@ -531,6 +531,13 @@ for (const uses of draws<readonly string[]>([], ['rarer']))
         code: 1,
         out: 'child waits had ended before: it is canceled\n',
       })
+      expect((await agent('show', taskId)).out).toMatch(/child 'waits' .* canceled\n/)
+      await agent('supervisors', 'start', taskId, 'brief', 'wait', '--restart', 'temporary')
+      expect(await agent('supervisors', 'stop', taskId, 'brief')).toMatchObject({ code: 0 })
+      expect(await agent('supervisors', 'stop', taskId, 'brief')).toMatchObject({
+        code: 1,
+        out: 'child brief had ended before: it is canceled\n',
+      })
       const { out } = await agent('supervisors', 'show', taskId)
       expect(out).toMatch(
         /^supervisor +.*\nstrategy +one_for_one\nrestarts +at most 5 in 1 min; 0 restarts counted\n\n/,

@@ -12,20 +12,28 @@ export interface Bar {
   /** Undefined while it goes on. */
   readonly to: number | undefined
   readonly hasFailed: boolean
+  readonly isCanceled: boolean
 }
 
 /** The steps, waits and children of a task by its events, in the order of their beginnings. */
 export function barsOf(events: readonly RuntimeEvent[]): readonly Bar[] {
   const bars: Bar[] = []
   const open = new Map<string, Bar>()
-  const begin = (bar: Omit<Bar, 'to' | 'hasFailed'>) => {
+  const begin = (bar: Omit<Bar, 'to' | 'hasFailed' | 'isCanceled'>) => {
     if (!open.has(`${bar.kind} ${bar.key}`))
-      open.set(`${bar.kind} ${bar.key}`, { ...bar, to: undefined, hasFailed: false })
+      open.set(`${bar.kind} ${bar.key}`, { ...bar, to: undefined, hasFailed: false, isCanceled: false })
   }
-  const end = (kind: Bar['kind'], key: string, to: number, hasFailed = false, from = to) => {
+  const end = (kind: Bar['kind'], key: string, to: number, as = 'completed', from = to) => {
     const begun = open.get(`${kind} ${key}`)
     open.delete(`${kind} ${key}`)
-    bars.push({ kind, key, from: begun?.from ?? from, to, hasFailed })
+    bars.push({
+      kind,
+      key,
+      from: begun?.from ?? from,
+      to,
+      hasFailed: as === 'failed',
+      isCanceled: as === 'canceled',
+    })
   }
   let lastAt = 0
   for (const { type, at, data } of events as readonly (RuntimeEvent & { readonly data: EventFields })[]) {
@@ -41,7 +49,7 @@ export function barsOf(events: readonly RuntimeEvent[]): readonly Bar[] {
       case 'task.resumed':
         // A step that was under way has no event: its time is the time since the last one.
         if (data.reason !== undefined && deaths.has(data.reason))
-          bars.push({ kind: 'lost', key: CUT_OFF, from: lastAt, to: at, hasFailed: true })
+          bars.push({ kind: 'lost', key: CUT_OFF, from: lastAt, to: at, hasFailed: true, isCanceled: false })
         if (type === 'task.resumed' && data.key !== undefined) end('wait', data.key, at)
         begin({ kind: 'queue', key: AGAIN, from: at })
         break
@@ -59,19 +67,19 @@ export function barsOf(events: readonly RuntimeEvent[]): readonly Bar[] {
         break
       case 'step.completed':
       case 'step.failed':
-        end('step', data.key ?? '', at, type === 'step.failed', at - (data.durationMs ?? 0))
+        end('step', data.key ?? '', at, type.slice('step.'.length), at - (data.durationMs ?? 0))
         break
       case 'child.spawned':
         begin({ kind: 'child', key: data.key ?? '', from: at })
         break
       case 'child.ended':
-        end('child', data.key ?? '', at, data.state !== 'completed')
+        end('child', data.key ?? '', at, data.state)
         break
       case 'task.completed':
       case 'task.failed':
       case 'task.canceled':
         for (const { kind, key } of open.values())
-          end(kind, key, at, kind !== 'queue' && type !== 'task.completed')
+          end(kind, key, at, kind === 'queue' ? undefined : type.slice('task.'.length))
         break
       default:
         break
@@ -144,14 +152,16 @@ export function waterfall(bars: readonly Bar[], now: number, columns = 100): rea
         `  ${(names[at] as string).padEnd(width)}  ${' '.repeat(first)}`,
         {
           text: (isWork.has(bar.kind) ? '█' : '░').repeat(last - first + 1),
-          style: bar.hasFailed ? 'red' : styles[bar.kind],
+          style: bar.hasFailed ? 'red' : bar.isCanceled ? 'dim' : styles[bar.kind],
         },
         `${' '.repeat(room - 1 - last)}  ${lasting((bar.to ?? now) - bar.from)}`,
         bar.hasFailed && bar.kind !== 'lost'
           ? { text: ' failed', style: 'red' }
-          : bar.to === undefined
-            ? { text: ' so far', style: 'dim' }
-            : '',
+          : bar.isCanceled
+            ? { text: ' canceled', style: 'dim' }
+            : bar.to === undefined
+              ? { text: ' so far', style: 'dim' }
+              : '',
       ]
     }),
   ]

@@ -9,6 +9,7 @@ import {
   RuntimeError,
   show,
   type Submission,
+  supervisedKey,
   type SupervisorRecord,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
@@ -43,9 +44,17 @@ export function supervisorsOf({
     return record
   }
   const childOf = async (call: string, taskId: string, id: string) => {
-    const child = (await read(call, taskId)).children.find((it) => it.id === id)
+    const child =
+      (await read(call, taskId)).children.find((it) => it.id === id) ?? (await endedOf(taskId, id))
     if (child === undefined) throw noChild(call, taskId, id)
     return child
+  }
+  /** A temporary child that has ended stands in no record of its supervisor. */
+  const endedOf = async (taskId: string, id: string) => {
+    const key = supervisedKey({ id, restart: 'temporary' })
+    const { children } = await store.read({ kind: 'memos', taskId })
+    const child = children.find((it) => it.key === key)
+    return child && (await store.read({ kind: 'task', taskId: child.taskId }))
   }
   return {
     async list(page = {}) {

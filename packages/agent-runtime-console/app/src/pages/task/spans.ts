@@ -143,7 +143,7 @@ export function spansOf(events: readonly RuntimeEvent[], leases: readonly Execut
       }
       case 'child.ended': {
         const state = text(data['state'])
-        end(children.get(text(data['taskId'])), event, { note: state, isBad: state !== 'completed' })
+        end(children.get(text(data['taskId'])), event, { note: state, isBad: state === 'failed' })
         break
       }
       case 'signal.received':
