@@ -521,6 +521,13 @@ for (const uses of draws<readonly string[]>([], ['rarer']))
         taskId: string
       }
       expect(await runtime.result(added.taskId)).toBe('Hello Bob')
+      for (const time of ['30d', '0.5ms', '0s'])
+        expect(
+          await agent('supervisors', 'start', taskId, 'x', 'greet', '{}', '--shutdown', time),
+        ).toMatchObject({
+          code: 2,
+          err: expect.stringContaining('a duration from 1ms to 1d') as string,
+        })
       const again = (await json('supervisors', 'restart', taskId, 'greeter')) as { taskId: string }
       expect(await runtime.result(again.taskId)).toBe('Hello Bob')
       expect(await agent('supervisors', 'stop', taskId, 'waits')).toMatchObject({

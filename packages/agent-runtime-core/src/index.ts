@@ -153,7 +153,7 @@ export {
   supervisorTerms,
 } from './supervision/supervision.ts'
 
-export { labelsWithShutdown, SHUTDOWN_LABEL, shutdownIn } from './supervision/shutdown.ts'
+export { labelsWithShutdown, MAX_SHUTDOWN_MS, SHUTDOWN_LABEL, shutdownIn } from './supervision/shutdown.ts'
 
 // Events and histories
 export { EventBus, type EventsMatching, type Unsubscribe } from './event/event-bus.ts'

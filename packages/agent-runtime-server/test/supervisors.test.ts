@@ -40,5 +40,8 @@ test('14.2 supervisors are listed page by page, and to a bound token its own', a
   expect((await call('GET', '/api/v1/supervisors?supervising=maybe')).status).toBe(400)
   const { json } = await call('GET', '/api/v1/tasks/nobody/supervised')
   expect(json).toMatchObject({ status: 404, code: 'not_found' })
+  const child = { id: 'x', task: 'watch-over', input: null, options: { shutdownMs: 86_400_001 } }
+  const refused = await call('POST', '/api/v1/tasks/two/supervised', child)
+  expect(refused.json).toMatchObject({ status: 400, fields: [{ field: 'body.options.shutdownMs' }] })
   for (const taskId of ['two', 'three']) await runtime.cancel(taskId)
 })

@@ -14,7 +14,7 @@ import {
   yes,
 } from './options.ts'
 import { lanes } from '@ku0/agent-runtime-core'
-import { readDuration, readEdit, readJson, readList, readRaise, readWhole } from './values.ts'
+import { readDuration, readEdit, readJson, readList, readRaise, readShutdown, readWhole } from './values.ts'
 
 const task = { name: '<task>', about: 'the id of the task, or its last digits' }
 const approval = { name: '<approval>', about: 'the id of the request, as agent-runtime approvals lists it' }
@@ -373,7 +373,7 @@ no room for more, the rest stays as it was, and the same command goes on with it
           {
             flags: '--shutdown <duration>',
             about: 'how long it may take to stop; that of the supervisor by default',
-            read: readDuration,
+            read: readShutdown,
           },
           { flags: '-i, --input <file>', about: 'a file with the input in JSON' },
           ...onTasks,

@@ -1,4 +1,4 @@
-import { suggestionFor } from '@ku0/agent-runtime-core'
+import { MAX_SHUTDOWN_MS, suggestionFor } from '@ku0/agent-runtime-core'
 
 /** A text on the command line that is not what is allowed there. */
 export class ValueError extends Error {}
@@ -11,6 +11,13 @@ export function readDuration(text: string): number {
   const ms = Number(amount) * (units[unit ?? ''] ?? Number.NaN)
   if (Number.isFinite(ms) && ms <= 31_536_000_000) return ms
   throw new ValueError('a duration of up to a year, such as 500ms, 30s, 5m, 2h or 1d')
+}
+
+/** How long a child of a supervisor may take to stop. */
+export function readShutdown(text: string): number {
+  const ms = readDuration(text)
+  if (Number.isInteger(ms) && ms >= 1 && ms <= MAX_SHUTDOWN_MS) return ms
+  throw new ValueError('a duration from 1ms to 1d in whole ms, such as 30s')
 }
 
 /** For how long something is kept: a duration, and not none. */

@@ -25,7 +25,7 @@ export function startChild(ws: WorkingSet, it: Write<'startChild'>): OutcomeOf<'
   }
   if (ws.childrenOf(task).size >= ws.config.maxChildren) return { as: 'full' }
   const { labels, ...rest } = it.submission
-  const submission = { ...rest, ...labelsWithShutdown(labels, supervisor.terms.shutdownMs) }
+  const submission = { ...rest, ...labelsWithShutdown(labels, { supervisor: supervisor.terms.shutdownMs }) }
   const receipt = submitOne(ws, under(ws, task, submission), task.id)
   if (!receipt.accepted) return { as: 'refused', receipt }
   const position = 1 + Math.max(-1, ...ws.allChildren(task).map((child) => child.position))

@@ -1,4 +1,9 @@
-import { labelsWithShutdown, SHUTDOWN_LABEL, shutdownIn } from '../../src/supervision/shutdown.ts'
+import {
+  labelsWithShutdown,
+  MAX_SHUTDOWN_MS,
+  SHUTDOWN_LABEL,
+  shutdownIn,
+} from '../../src/supervision/shutdown.ts'
 import { describe, expect, test } from 'vitest'
 import { decideRestart, type RestartCase } from '../../src/supervision/decide.ts'
 import {
@@ -122,12 +127,16 @@ describe('supervision: the time that a child has to stop', () => {
   })
 
   test('14.2 goes with the child, whose own comes first; other labels stay', () => {
-    expect(labelsWithShutdown(undefined, undefined)).toEqual({})
-    expect(labelsWithShutdown({ a: 'b' }, 5)).toEqual({ labels: { a: 'b', [SHUTDOWN_LABEL]: '5' } })
-    const { labels } = labelsWithShutdown(labelsWithShutdown({}, 5).labels, 7)
+    expect(labelsWithShutdown(undefined, {})).toEqual({})
+    const own = labelsWithShutdown({ a: 'b' }, { own: 5, supervisor: 6 })
+    expect(own).toEqual({ labels: { a: 'b', [SHUTDOWN_LABEL]: '5' } })
+    const { labels } = labelsWithShutdown(own.labels, { supervisor: 7 })
     expect(shutdownIn({ parentId: 'p', labels })).toBe(5)
+    expect(labelsWithShutdown(labels, { own: 8 })).toEqual({ labels: { a: 'b', [SHUTDOWN_LABEL]: '8' } })
+    expect(labelsWithShutdown({}, { supervisor: 7 })).toEqual({ labels: { [SHUTDOWN_LABEL]: '7' } })
     expect(shutdownIn({ labels })).toBeUndefined()
-    for (const odd of ['', '0', '-1', '1.5', '1e3', 'soon', '9'.repeat(11)])
+    expect(shutdownIn({ parentId: 'p', labels: { [SHUTDOWN_LABEL]: '86400000' } })).toBe(MAX_SHUTDOWN_MS)
+    for (const odd of ['', '0', '-1', '1.5', '1e3', 'soon', '86400001', '9'.repeat(11)])
       expect(shutdownIn({ parentId: 'p', labels: { [SHUTDOWN_LABEL]: odd } })).toBeUndefined()
   })
 })

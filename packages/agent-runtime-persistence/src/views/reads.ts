@@ -40,7 +40,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const evaluations = prepareEvaluationReads(db, tables.load.evaluations)
   const ledger = prepareLedgerReads(tables)
   const budgets = prepareBudgets(tables, context.now)
-  const { find, nameOf, recordOf, wholeOf, leasesOf, page, idPage, countSlice } = prepareTaskRecords(context, budgets)
+  const { find, nameOf, recordOf, wholeOf, leasesOf, page, idPage, countSlice } = prepareTaskRecords(
+    context,
+    budgets,
+  )
   const { workers, stats, schedules, clients } = prepareStoreRecords(context)
   const queueView = prepareQueueView(context, workers)
   const explain = prepareExplain(context, queueView, (row) => budgets.askingAbove(row))

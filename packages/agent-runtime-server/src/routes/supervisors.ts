@@ -3,6 +3,7 @@ import type { SupervisedOptions } from '@ku0/agent-runtime'
 import {
   childRestarts,
   lanes,
+  MAX_SHUTDOWN_MS,
   RuntimeError,
   supervisionStrategies,
   supervisorEnds,
@@ -133,7 +134,7 @@ export const startSupervised = endpoint({
     options: z
       .strictObject({
         restart: z.enum(childRestarts).optional(),
-        shutdownMs: z.int().min(1).optional(),
+        shutdownMs: z.int().min(1).max(MAX_SHUTDOWN_MS).optional(),
         lane: z.enum(lanes).optional(),
         model: z.string().optional(),
         tools: z.array(z.string()).optional(),

@@ -24,7 +24,7 @@ export interface SupervisorSettings {
   /** When it is done: when no child is left (`children`, the default), or only when it is canceled. */
   readonly endsWith?: SupervisorTerms['endsWith'] | undefined
   /**
-   * How long a child may take to stop, ms: after that it counts as leaked or, in `isolation`, is ended. The `abortGraceMs` of the child's
+   * How long a child may take to stop, ms, at most a day: after that it counts as leaked or, in `isolation`, is ended. The `abortGraceMs` of the child's
    * task type by default, which is 30 000 by default.
    */
   readonly shutdownMs?: number | undefined
@@ -37,7 +37,7 @@ export interface SupervisedOptions extends NodeOptions {
    * (`temporary`). A child that is canceled never does.
    */
   readonly restart?: ChildRestart | undefined
-  /** How long it may take to stop, ms: that of the supervisor by default. */
+  /** How long it may take to stop, ms, at most a day: that of the supervisor by default. */
   readonly shutdownMs?: number | undefined
 }
 

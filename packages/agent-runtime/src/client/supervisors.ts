@@ -85,7 +85,7 @@ export function supervisorsOf({
       assertId('supervisors.start', id)
       assertOptions(`supervisors.start '${id}'`, given, supervisedRules)
       const { restart = 'transient', shutdownMs, ...others } = (given ?? {}) as SupervisedOptions
-      const options = { ...others, ...labelsWithShutdown(others.labels, shutdownMs) }
+      const options = { ...others, ...labelsWithShutdown(others.labels, { own: shutdownMs }) }
       // A child counts for the client of its parent.
       const client = (await store.read({ kind: 'task', taskId }))?.client
       const asItsClient = client === undefined ? options : { ...options, client }

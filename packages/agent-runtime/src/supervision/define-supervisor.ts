@@ -54,7 +54,7 @@ export interface DefinedChild<Task extends TaskDefinition, Input, Before = unkno
    * `completed`, or be `ready`, as it says itself with `ctx.ready`.
    */
   readonly after?: readonly string[] | Readonly<Record<string, SiblingState>> | undefined
-  /** How long it may take to stop before it counts as leaked or is ended, ms: `shutdownMs` of the supervisor by default. */
+  /** How long it may take to stop before it counts as leaked or is ended, ms, at most a day: `shutdownMs` of the supervisor by default. */
   readonly shutdownMs?: number | undefined
   readonly options?: NodeOptions | undefined
 }

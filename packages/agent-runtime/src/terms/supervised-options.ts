@@ -1,4 +1,11 @@
-import { childRestarts, isOneOf, type Rule, type Rules, wholeNumber } from '@ku0/agent-runtime-core'
+import {
+  childRestarts,
+  isOneOf,
+  MAX_SHUTDOWN_MS,
+  type Rule,
+  type Rules,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
 import type { SupervisedOptions } from '../api/supervisors.ts'
 import { submitRules } from './submit-rules.ts'
 
@@ -10,7 +17,7 @@ export function isSupervisedId(id: unknown): id is string {
 export const supervisedIdRule = 'an id of 1 to 200 characters without /, not a whole number'
 
 /** How long a child may take to stop. */
-export const shutdownRule: Rule = wholeNumber(1, 1_000_000_000)
+export const shutdownRule: Rule = wholeNumber(1, MAX_SHUTDOWN_MS)
 
 const { idempotencyKey: _, client: __, taskId: ___, ...rest } = submitRules
 /** The options of a child that is started from outside. */

@@ -596,9 +596,9 @@ describe('supervisors', () => {
     const { supervisors } = runtime
     expect((await supervisors.which(receipt)).terms).toMatchObject({ shutdownMs: 2_000 })
     await supervisors.start(receipt, 'late', late, undefined)
-    await supervisors.start(receipt, 'later', late, undefined, { shutdownMs: 3_000 })
-    // A task that no supervisor has is not told when to stop by a label.
     const labels = { 'supervisor.shutdownMs': '1' }
+    await supervisors.start(receipt, 'later', late, undefined, { shutdownMs: 3_000, labels })
+    // A task that no supervisor has is not told when to stop by a label.
     const alone = await runtime.submit(late, undefined, { labels })
     await elapse(0)
     await runtime.cancel(receipt)
@@ -611,7 +611,8 @@ describe('supervisors', () => {
     expect([await leaked(999), await leaked(1)]).toEqual([1, 3])
     expect([await leaked(999), await leaked(1)]).toEqual([3, 4])
     expect([await leaked(26_999), await leaked(1)]).toEqual([4, 5])
-    expect(() => defineSupervisor({ type: 'd', input: z.undefined(), shutdownMs: 0 })).toThrow('shutdownMs')
+    for (const shutdownMs of [0, 86_400_001])
+      expect(() => defineSupervisor({ type: 'd', input: z.undefined(), shutdownMs })).toThrow('shutdownMs')
   })
 
   test('14.2 have children that come and go', async () => {

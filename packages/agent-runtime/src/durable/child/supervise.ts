@@ -83,7 +83,8 @@ export async function supervise(
 
 /** The time that a child has to stop goes with it, to whatever process runs it. */
 function withShutdown({ options, shutdownMs }: FirstChild, terms: SupervisorTerms): FirstChild['options'] {
-  return { ...options, ...labelsWithShutdown(options.labels, shutdownMs ?? terms.shutdownMs) }
+  const given = { own: shutdownMs, supervisor: terms.shutdownMs }
+  return { ...options, ...labelsWithShutdown(options.labels, given) }
 }
 
 /** Its place among the children is that of the definition, whenever it starts. */
