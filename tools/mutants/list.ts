@@ -1599,10 +1599,10 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'waits for handlers'],
   },
   {
-    name: 'a turn that waits for handlers hears nobody who hurries',
+    name: 'a turn that waits for handlers learns of nobody who hurries',
     file: `${persistence}postgres/turn.ts`,
     edits: [['if (this.mono() + leastLingerMs >= end) {', 'if (end > 0) {']],
-    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'hears meanwhile who'],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'learns meanwhile who'],
   },
   {
     name: 'a late renewal does not hurry',

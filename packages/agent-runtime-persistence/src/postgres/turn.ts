@@ -140,7 +140,7 @@ export class Turn {
     this.restOn(session, Math.min(this.until, this.restsSince + this.lingerMs))
   }
 
-  /** In a long rest it asks now and then who hurries, which it hears with its commits else. */
+  /** Its commits tell who hurries. In a long rest it asks for that now and then. */
   private restOn(session: Session, end: number): void {
     if (this.mono() + leastLingerMs >= end) {
       this.arm(session, end)

@@ -186,7 +186,7 @@ test('a turn waits for handlers as long as they lately took to have much to writ
   expect(await keptMs()).toBe(4)
 })
 
-test('a turn that waits for handlers for long hears meanwhile who hurries', async () => {
+test('a turn that waits for handlers for long learns meanwhile who hurries', async () => {
   const { clock, session, client, turn, sends } = await given()
   for (const restMs of [3, 5, 9, 0]) {
     expect(await sends()).toBe(false)
