@@ -1722,7 +1722,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a list of supervisors counts restarts that are over',
     file: `${persistence}views/supervisors.ts`,
-    edits: [['.filter((at) => today <= at + terms.periodMs)', '']],
+    edits: [['(name === RESTART_NAME && at >= from ? [at] : [])', '(name === RESTART_NAME ? [at] : [])']],
     killedBy: conformance('supervision', 'a restart that is over'),
   },
   {

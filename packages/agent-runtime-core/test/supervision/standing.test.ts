@@ -309,7 +309,7 @@ describe('a child that a supervisor gets later (docs/semantics.md 14.2)', () => 
     expect(labelsAfter({ labels: { [SHUTDOWN_LABEL]: '5' } })).toEqual([{ [SHUTDOWN_LABEL]: '5' }])
     expect(labelsAfter({ labels: { a: 'b' } }, [supervisorKey(terms)])).toEqual([{ a: 'b' }])
     expect(labelsAfter({}, [supervisorKey(terms)])).toEqual([undefined])
-    expect(labelsWithShutdown({ a: 'b' }, undefined)).toEqual({ labels: { a: 'b' } })
+    expect(labelsWithShutdown({ a: 'b' }, {})).toEqual({ labels: { a: 'b' } })
   })
 
   test('14.2 that ended starts again with its submission, at its place', () => {
