@@ -57,7 +57,7 @@ export async function prunePass(
 
 /** Tasks of a commit. A store under load needs about as long for fewer of them: it would no longer keep up. */
 const [FEWEST, MOST] = [50, 200]
-/** Others wait as long as a commit takes, for most 20 ms. */
+/** After a commit of less than the first the next is larger, and after one of more than the second smaller: others wait as long as it takes, or longer. */
 const [SHORT_MS, LONG_MS] = [10, 20]
 
 /** How many tasks the next commit is to delete, after one that took so long, its waiting for others included. */
