@@ -20,6 +20,7 @@ test('8.6 the watchdog reports a stuck task once, while it stays stuck', async (
     tasks: [hang, talk],
     workers: { types: ['hang'] },
     watchdog: { everyMs: minute, types: { hang: { runningMs: 3 * minute } } },
+    config: { schedulerTickMs: 5_000 },
   })
   const found: string[] = []
   runtime.on('task.stuck', ({ taskId, data: { what, type, tasks, forMs, why } }) => {
@@ -48,6 +49,7 @@ test('8.6 a task that reports its progress is not stuck, and is so once it falls
   const { runtime, elapse } = await virtualRuntime({
     tasks: [report],
     watchdog: { everyMs: minute, runningMs: 2 * minute },
+    config: { schedulerTickMs: 5_000 },
   })
   const found: string[] = []
   runtime.on('task.stuck', ({ data: { what, forMs } }) => {
