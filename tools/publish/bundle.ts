@@ -35,6 +35,8 @@ export async function writeBundles(
     treeshake: {
       moduleSideEffects: (id) => id.includes(`${sep}node_modules${sep}`) || extendsZod.test(id),
     },
+    // How long a build took says nothing of the bundle: a crowded machine is slow.
+    checks: { bundlerTimings: false },
     onLog: (_level, { message }) => {
       throw new Error(message)
     },
