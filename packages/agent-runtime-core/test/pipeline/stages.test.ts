@@ -300,7 +300,7 @@ describe('13.2 the partitions of a stage', () => {
       undefined,
     ])
     const random = new SeededRandom('stored')
-    for (let call = 0; call < 300; call += 1) {
+    for (let call = 0; call < 120; call += 1) {
       const count = 1 + Math.floor(random.next() * 9)
       const keyHashes = Array.from({ length: count }, () =>
         random.next() < 0.5 ? null : Math.floor(random.next() * 1_024),

@@ -108,7 +108,7 @@ describe('a disk that is full at any moment (docs/reliability.md T3, D03)', () =
       expect(end - start).toBeGreaterThan(20)
 
       const refused = new Set<string>()
-      for (let room = 0; start + room <= end; room += draws(5, 1)) {
+      for (let room = 0; start + room <= end; room += draws(8, 1)) {
         const path = join(folder, `${room}.db`)
         const { scene, db } = await openScene(path)
         db.pragma(`max_page_count = ${start + room}`)
