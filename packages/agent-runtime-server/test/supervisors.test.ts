@@ -38,6 +38,11 @@ test('14.2 supervisors are listed page by page, and to a bound token its own', a
     },
   ])
   expect((await call('GET', '/api/v1/supervisors?supervising=maybe')).status).toBe(400)
+  const start = { id: 'more', task: 'greet', input: null, options: { shutdownMs: 0, restart: 'never' } }
+  expect((await call('POST', '/api/v1/tasks/two/supervised', start)).json.fields).toEqual([
+    { field: 'body.options.restart', allowed: 'permanent | transient | temporary' },
+    { field: 'body.options.shutdownMs', allowed: 'at least 1' },
+  ])
   const { json } = await call('GET', '/api/v1/tasks/nobody/supervised')
   expect(json).toMatchObject({ status: 404, code: 'not_found' })
   const child = { id: 'x', task: 'watch-over', input: null, options: { shutdownMs: 86_400_001 } }

@@ -1,4 +1,5 @@
 import type { Explanation } from '@ku0/agent-runtime'
+import { keyText, RESERVED } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { taskIn } from '../task-id.ts'
@@ -46,7 +47,7 @@ export const run: Run = async ({ args: [given = ''], options, print, settings, s
         ({ key, taskId: child, state: childState, waitsFor }) =>
           [
             'child',
-            `${key}, task ${child}, ${childState}${waitsFor === undefined ? '' : ` (${waitsFor})`}`,
+            `${key.startsWith(RESERVED) ? keyText(key) : key}, task ${child}, ${childState}${waitsFor === undefined ? '' : ` (${waitsFor})`}`,
           ] as const,
       ),
     ]),

@@ -1,4 +1,5 @@
 import type { TaskStatus } from '@ku0/agent-runtime'
+import { keyText, RESERVED } from '@ku0/agent-runtime-core'
 import type { Line, Piece, Style } from './printer.ts'
 import { table } from './table.ts'
 import { ago, count, cut, lasting } from './words.ts'
@@ -40,17 +41,22 @@ export function notesOf(task: TaskStatus, now: number): string {
   }
 }
 
-function waitsText({ waits, moreWaits = 0, waitingFor }: Extract<TaskStatus, { state: 'waiting' }>): string {
-  const words = waits.map(({ kind, name }) =>
-    kind === 'signal' && name !== undefined ? `signal ${name}` : kind,
-  )
-  const names = [...new Set(words)]
+type Waiting = Extract<TaskStatus, { state: 'waiting' }>
+
+function waitsText({ waits, moreWaits = 0, waitingFor }: Waiting): string {
+  const names = [...new Set(waits.map(waitNote))]
   const more = Math.max(0, names.length - MOST_NAMED) + moreWaits
   const named = names.slice(0, MOST_NAMED).join(', ') || waitingFor
   return more === 0 ? named : `${named} and ${count(more)} more`
 }
 
 const MOST_NAMED = 3
+
+/** The runtime's own waits in words. */
+function waitNote({ kind, key, name }: Waiting['waits'][number]): string {
+  if (kind !== 'signal' || name === undefined) return kind
+  return name.startsWith(RESERVED) ? keyText(key) : `signal ${name}`
+}
 
 function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? ''

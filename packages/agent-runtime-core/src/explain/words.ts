@@ -17,6 +17,7 @@ import type { Recovered } from '../recovery/decide.ts'
 import type { ErrorSummary, OpenChildren, Requeues } from '../store/explanation.ts'
 import type { TaskRecord } from '../task/schema.ts'
 import type { OpenWait } from '../wait/schema.ts'
+import { RESERVED } from '../wait/wait.ts'
 
 /** Why a task that was started before is due at a time. */
 export function sinceText(last: Requeues['last'] | undefined): string {
@@ -96,7 +97,11 @@ function waitsText(
   pipeline: PipelineCase | undefined,
 ): string {
   const keys = waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [childKeyOf(name)] : []))
-  const others = waits
+  // Its children first: after the condition of one that starts later, they would read as a part of it.
+  const ordered = waits.toSorted(
+    (a, b) => Number(afterIn(a.key) !== undefined) - Number(afterIn(b.key) !== undefined),
+  )
+  const others = ordered
     .filter(({ kind, key }) => kind !== 'child' && !isPatience(key))
     .map((wait) => stageWaitText(wait.key, pipeline) ?? waitText(wait, failureOf))
   const more = others.length > MAX_OTHERS ? [`${others.length - MAX_OTHERS} more`] : []
@@ -167,11 +172,11 @@ function retryText(
   failureOf: (step: string) => ErrorSummary | undefined,
 ): string {
   const tried = retriedIn(key) ?? ''
-  if (key.startsWith(`${RETRY_KEY}limit-`)) return `the provider that refused '${tried}'${until}`
+  if (key.startsWith(`${RETRY_KEY}limit-`)) return `the provider that refused ${keyText(tried)}${until}`
   const failure = failureOf(tried)
   return failure === undefined
-    ? `room for the child '${tried}'${until}`
-    : `the next try of '${tried}'${until} (the last one failed: ${failure.message})`
+    ? `room for ${tried.startsWith(RESERVED) ? keyText(tried) : `the child '${tried}'`}${until}`
+    : `the next try of ${keyText(tried)}${until} (the last one failed: ${failure.message})`
 }
 
 function waitText(

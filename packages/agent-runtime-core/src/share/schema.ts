@@ -64,7 +64,7 @@ export const SharesConfig = z
     path: ['keying'],
   })
   .refine(({ ledger, outOfCredits }) => ledger || outOfCredits === 'run', {
-    error: "ledger: true, because outOfCredits is set to something else than 'run'",
+    error: "true, because outOfCredits is not 'run'",
     path: ['ledger'],
   })
   .readonly()

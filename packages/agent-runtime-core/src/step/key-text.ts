@@ -35,9 +35,9 @@ export function keyText(key: string): string {
   const [, limited] = key.startsWith(RETRY_KEY)
     ? (/^limit-\d+\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
     : []
-  if (limited !== undefined) return `the wait that a rate limit asked of '${limited}'`
+  if (limited !== undefined) return `the wait that a rate limit asked of ${keyText(limited)}`
   const [, retry, call] = key.startsWith(RETRY_KEY)
     ? (/^(\d+)\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
     : []
-  return call === undefined ? `'${key}'` : `the back-off before retry ${retry} of '${call}'`
+  return call === undefined ? `'${key}'` : `the back-off before retry ${retry} of ${keyText(call)}`
 }

@@ -136,6 +136,9 @@ describe('a waiting task names the things that it waits for', () => {
       `waits for the next try of 'a/b'${until} (the last one failed: it broke)`,
     )
     expect(textOf([retry('2/a/b')])).toBe(`waits for room for the child 'a/b'${until}`)
+    expect(textOf([retry('1/$ku0/supervised/transient/b')])).toBe(
+      `waits for room for supervised child 'b'${until}`,
+    )
     expect(textOf([retry('limit-1/a/b')], undefined, { 'a/b': 'it broke' })).toBe(
       `waits for the provider that refused 'a/b'${until}`,
     )

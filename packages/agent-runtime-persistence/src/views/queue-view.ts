@@ -165,7 +165,9 @@ export function prepareQueueView(context: QueueContext, workers: () => readonly 
       const shell =
         name === ''
           ? ", or agent-runtime credits buy '' AMOUNT; tasks that name no client are paid for by the client ''"
-          : ''
+          : /^[\w.@-]+$/.test(name)
+            ? `, or agent-runtime credits buy ${name} AMOUNT`
+            : ''
       const cost = account?.cost ?? MICRO
       const [has, asked, missing] = [credits / MICRO, cost / MICRO, (cost - credits) / MICRO]
       const since = client?.asks?.at

@@ -11,12 +11,24 @@ function problemsOf(part: string, schema: z.ZodType, issue: z.core.$ZodIssue): F
   const field = [part, ...issue.path.map(String)].join('.')
   if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
     return [{ field, allowed: `${named(issue.expected)}; not given` }]
-  if (issue.code !== 'unrecognized_keys') return [{ field, allowed: issue.message }]
+  if (issue.code !== 'unrecognized_keys') return [{ field, allowed: allowedBy(issue) }]
   const known = namesAt(schema, issue.path)
   return issue.keys.map((name) => ({
     field: `${field}.${name.slice(0, 100)}`,
     allowed: `no such field${placeBelow(schema, issue.path, known, name) ?? instead(name, known)}`,
   }))
+}
+
+/** The rule that a value broke. A schema with words of its own keeps them. */
+function allowedBy(issue: z.core.$ZodIssue): string {
+  const { code, message } = issue
+  if (code === 'invalid_value' && message.startsWith('Invalid option: ')) return issue.values.join(' | ')
+  if (code === 'invalid_type' && message.startsWith('Invalid input: ')) return named(issue.expected)
+  if (code === 'too_small' && message.startsWith('Too small: expected number'))
+    return `${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
+  if (code === 'too_big' && message.startsWith('Too big: expected number'))
+    return `${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`
+  return message
 }
 
 /** The field of that very name one level below, as `options.taskId` for `taskId`. */

@@ -94,7 +94,10 @@ export function definePipeline<const Name extends string, Input extends Schema =
     ...optionsProblems({ ...options, type: isName(name) ? name : 'pipeline', input: accepts ?? anything }),
     ...stagesProblems(stages),
   ]
-  if (problems.length > 0) throw new ConfigError([...problems, ...orderProblems(stages)])
+  if (problems.length > 0) {
+    const all = [...problems, ...orderProblems(stages)]
+    throw new ConfigError(isName(name) ? all.map((it) => withName(it, name)) : all)
+  }
   const terms = {
     stages: stages.map((stage) => ({
       ...orderOf(stage),
@@ -130,6 +133,11 @@ export function definePipeline<const Name extends string, Input extends Schema =
       return (ctx as unknown as HandlerContext).pipeline(terms, tasks)
     },
   )
+}
+
+/** Which pipeline a problem is of. */
+function withName(problem: ConfigProblem, name: string): ConfigProblem {
+  return { ...problem, path: problem.path.replace(/^pipeline: /, () => `pipeline '${name}': `) }
 }
 
 /** Takes any input as it is. */

@@ -5,6 +5,7 @@ import {
   type ConfigProblem,
   flagRule,
   instead,
+  isName,
   isOneOf,
   isRecord,
   problemsIn,
@@ -117,7 +118,10 @@ export function defineSupervisor<
     ),
     ...childrenProblems(children),
   ]
-  if (problems.length > 0) throw new ConfigError(problems)
+  if (problems.length > 0) {
+    const which = isName(options.type) ? `supervisor '${options.type}': ` : 'supervisor: '
+    throw new ConfigError(problems.map((it) => ({ ...it, path: which + it.path })))
+  }
   const terms = {
     strategy: strategy ?? 'one_for_one',
     maxRestarts: maxRestarts ?? 5,

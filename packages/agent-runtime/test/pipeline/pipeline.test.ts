@@ -92,11 +92,11 @@ describe('13.1 a definition', () => {
       { name: 'words', task: words, publishes: { word: Word }, options: { lane: 'slow' } },
     ]
     expect(wrongs({ name: 'wrong', maxunread: 5, timeoutMs: -1, stages })).toEqual([
-      'pipeline: maxunread: no such option, did you mean maxUnread?',
+      "pipeline 'wrong': maxunread: no such option, did you mean maxUnread?",
       expect.stringContaining("task 'wrong': timeoutMs: "),
-      'pipeline: stage 1 workers: no such option, write partitions: 4',
-      expect.stringContaining('pipeline: stage 2 options.lane: '),
-      "pipeline: stages: stage 'sum' subscribes to 'length', which no stage before it publishes",
+      "pipeline 'wrong': stage 1 workers: no such option, write partitions: 4",
+      expect.stringContaining("pipeline 'wrong': stage 2 options.lane: "),
+      "pipeline 'wrong': stages: stage 'sum' subscribes to 'length', which no stage before it publishes",
     ])
   })
 
@@ -104,8 +104,8 @@ describe('13.1 a definition', () => {
     const publishes = { word: undefined, length: 'number', count: z.number() }
     const stages = [{ name: 'words', task: words, publishes }]
     expect(wrongs({ name: 'wrong', stages })).toEqual([
-      'pipeline: stage 1 publishes.word: a schema, such as z.object({ … })',
-      'pipeline: stage 1 publishes.length: a schema, such as z.object({ … })',
+      "pipeline 'wrong': stage 1 publishes.word: a schema, such as z.object({ … })",
+      "pipeline 'wrong': stage 1 publishes.length: a schema, such as z.object({ … })",
     ])
     expect(wrongs({ type: 'wrong', stages: [{ name: 'words', task: words }] })).toEqual([
       'pipeline: type: no such option, write name',
@@ -123,7 +123,9 @@ describe('13.1 a definition', () => {
       { name: 'b', task: words, publishes: { word: z.string() } },
     ]
     expect(wrongs({ name: 'two', stages })).toEqual([
-      expect.stringMatching(/^pipeline: stage 2 publishes: the schema that stage 'a' gives the type 'word'/),
+      expect.stringMatching(
+        /^pipeline 'two': stage 2 publishes: the schema that stage 'a' gives the type 'word'/,
+      ),
     ])
     expect(wrongs({ name: 'two', stages: [stages[0], { ...stages[0], name: 'b' }] })).toEqual([])
   })

@@ -454,7 +454,7 @@ describe('supervisors', () => {
       const done = await runtime.submit(short, undefined)
       await it.until(done, 'waiting')
       expect((await runtime.explain(done))?.summary).toBe(
-        "waits for the moment for child 'last' to start, once 'first' has completed or its supervised children (one_for_one, at most 5 restarts in 60 s)",
+        "waits for its supervised children (one_for_one, at most 5 restarts in 60 s) or the moment for child 'last' to start, once 'first' has completed",
       )
       await supervisors.stop(done, 'first')
       expect(await it.result(done)).toBeNull()
@@ -482,6 +482,7 @@ describe('supervisors', () => {
       '14.2 are done without a child whose others never complete (strict mode $strict, results $results)',
       (of) => {
         const { strict, results } = of
+        const done = { output: results ? { beside: 'beside' } : null, startedLast: false }
         /** What one child does until it is stopped or fails, and one that comes after it. */
         const scene = async (fails: 'at once' | 'later' | 'never') => {
           const first = defineTask({ type: 'first', input: z.undefined() }, async (ctx) => {
@@ -502,25 +503,25 @@ describe('supervisors', () => {
           })
           const it = await createTestRuntime({ tasks: [top, first, beside, last], strict })
           const receipt = await it.runtime.submit(top, undefined)
-          const ends = async () => {
-            expect(await it.result(receipt)).toEqual(results ? { beside: 'beside' } : null)
+          const end = async () => {
+            const output = await it.result(receipt)
             const { children } = await it.runtime.supervisors.which(receipt)
-            expect(children.map(({ id }) => id)).not.toContain('last')
+            return { output, startedLast: children.some(({ id }) => id === 'last') }
           }
-          return { it, receipt, ends }
+          return { it, receipt, end }
         }
 
         test('one that is stopped while the supervisor waits', async () => {
-          const { it, receipt, ends } = await scene('never')
+          const { it, receipt, end } = await scene('never')
           await using _ = it
           await it.until(receipt, 'waiting')
           await it.settle()
           await it.runtime.supervisors.stop(receipt, 'first')
-          await ends()
+          expect(await end()).toEqual(done)
         })
 
         test('one that is stopped as soon as it is there', async () => {
-          const { it, receipt, ends } = await scene('never')
+          const { it, receipt, end } = await scene('never')
           await using _ = it
           for (;;) {
             const { children } = await it.runtime.supervisors.which(receipt).catch(() => ({ children: [] }))
@@ -528,22 +529,22 @@ describe('supervisors', () => {
             await it.advance(1)
           }
           await it.runtime.supervisors.stop(receipt, 'first')
-          await ends()
+          expect(await end()).toEqual(done)
         })
 
         test('a temporary one that fails before the supervisor waits', async () => {
-          const { it, ends } = await scene('at once')
+          const { it, end } = await scene('at once')
           await using _ = it
-          await ends()
+          expect(await end()).toEqual(done)
         })
 
         test('a temporary one that fails later', async () => {
-          const { it, receipt, ends } = await scene('later')
+          const { it, receipt, end } = await scene('later')
           await using _ = it
           await it.settle()
           const { children } = await it.runtime.supervisors.which(receipt)
           await it.runtime.signal(children[0]?.taskId ?? '', 'go', null)
-          await ends()
+          expect(await end()).toEqual(done)
         })
       },
     )
@@ -559,6 +560,7 @@ describe('supervisors', () => {
       const wrong: unknown = { type: 'x', input: z.undefined(), children }
       const define = () => defineSupervisor(wrong as never)
       expect(define).toThrow(named)
+      expect(define).toThrow("supervisor 'x': child '")
     })
   })
 
