@@ -1309,22 +1309,44 @@ export const mutants: readonly Mutant[] = [
   {
     name: '14.3 a task that was handed over forgets it when its process dies',
     file: `${core}recovery/past-failure.ts`,
-    edits: [
-      ["else if (reason === 'retry' && handedOver !== undefined)", 'else if (handedOver !== undefined)'],
-    ],
+    edits: [['recovery !== undefined && handedOver !== undefined', 'handedOver !== undefined']],
     killedBy: coreTest('recovery/recovery', 'say who has it: handed over, and its process died'),
+  },
+  {
+    name: '14.3 a pass that came to nothing counts as a try',
+    file: `${core}recovery/past-failure.ts`,
+    edits: [['      triesBefore += 1\n', '']],
+    killedBy: coreTest('recovery/recovery', 'without those that came to nothing'),
   },
   {
     name: '14.3 a task is handed over in a circle',
     file: `${core}recovery/hand-over.ts`,
-    edits: [['chain.includes(to) ||', '']],
+    edits: [['if (types.includes(to))', 'if (to === from)']],
     killedBy: coreTest('recovery/recovery', 'has no circle and an end'),
   },
   {
     name: '14.3 a task that was handed over runs its own handler',
     file: `${runtime}execution/worker.ts`,
-    edits: [['handedOver === undefined || handedOver.isOver === true', 'handedOver?.isOver !== false']],
+    edits: [['other === undefined ? definition.handler(', 'other !== null ? definition.handler(']],
     killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'calls the other task'],
+  },
+  {
+    name: '14.3 a table is asked about a task whose memos could not be read',
+    file: `${runtime}execution/worker.ts`,
+    edits: [['if (definition.recovery === undefined) return threw', 'return threw']],
+    killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'makes no second one'],
+  },
+  {
+    name: '14.3 a wait that the handler left open acts on the task that it was handed over to',
+    file: `${core}task/requeue.ts`,
+    edits: [['[] : waitsOfHandler(ws, task)', '[] : []']],
+    killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'has left open'],
+  },
+  {
+    name: '14.3 a task with too many children cannot be handed over',
+    file: `${core}child/spawn.ts`,
+    edits: [[' && !isHandOver(it.key)', '']],
+    killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'as many children'],
   },
   {
     name: '14.3 a composite failure gets what its weakest part asks for',

@@ -354,7 +354,13 @@ export {
   MAX_HAND_OVERS,
 } from './recovery/hand-over.ts'
 export { type Escalation, escalationKey, isEscalation } from './recovery/escalation.ts'
-export { type HandedOver, type PastFailure, pastFailure, type PastFailures } from './recovery/past-failure.ts'
+export {
+  type HandedOver,
+  type PastFailure,
+  pastFailure,
+  type PastFailures,
+  workedOnBy,
+} from './recovery/past-failure.ts'
 export { decidePassStart, type PassStart, type PassStartCase } from './recovery/pass-start.ts'
 export {
   defaultRecoveryTable,

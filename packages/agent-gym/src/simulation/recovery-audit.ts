@@ -30,6 +30,8 @@ interface Watched extends RecoveryTerms {
   /** The last rejection of its work, and how many there were since the last approval. */
   rejectedSeq: number
   rejections: number
+  /** Passes that came to nothing: they count as no tries. */
+  interrupted: number
   /** Questions about failures, by the event of the failure: what was answered. */
   readonly asked: Map<number, 'open' | 'approved' | 'rejected'>
   startedSeq: number
@@ -125,6 +127,7 @@ export class RecoveryAudit {
       crash: undefined,
       rejectedSeq: 0,
       rejections: 0,
+      interrupted: 0,
       asked: new Map(),
       startedSeq: 0,
       lastSeq: 0,
@@ -138,6 +141,10 @@ export class RecoveryAudit {
       return
     }
     if (it.reason !== 'retry') return
+    if (it.interrupted === true) {
+      watched.interrupted += 1
+      return
+    }
     const { recovery: decided, dueAt } = it
     const { message = '', code } = (it.error ?? {}) as { message?: string; code?: string }
     const isOfCrash = code === 'lease_lost' && watched.crash !== undefined
@@ -245,11 +252,15 @@ function answerTo(
 ): { readonly strategy: RecoveryChoice; readonly categories: readonly string[] } | undefined {
   const choices = parts.map((part) => {
     const choice = watched.table[part]
-    return choice === 'fallback_agent' && nextModel(watched) === undefined ? 'fail' : choice
+    if (choice === 'human_escalation') return choice
+    const isLast =
+      choice === 'fallback_agent'
+        ? nextModel(watched) === undefined
+        : attempt - crashes - watched.interrupted >= MAX_ATTEMPTS
+    return isLast ? 'fail' : choice
   })
   const strategy = strengths.findLast((strength) => choices.includes(strength)) ?? 'fail'
-  const isBound = strategy !== 'human_escalation' && attempt - crashes >= MAX_ATTEMPTS
-  if (strategy === 'fail' || isBound) return undefined
+  if (strategy === 'fail') return undefined
   return { strategy, categories: parts.filter((_, at) => choices[at] === strategy) }
 }
 

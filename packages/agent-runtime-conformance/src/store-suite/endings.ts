@@ -175,14 +175,18 @@ export function endings({ rule, timed, expect }: Suite): void {
         task: 'other',
       } as const
       await scene.settle(claim, { as: 'retry', error: '{"message":"no"}', delayMs: 0, recovery })
-      const event = (await scene.history(claim.taskId)).at(-1)
-      const handedOver = { task: 'other', seq: event?.seq }
+      const handedOver = { task: 'other', nth: 1 }
       const memos = () => scene.read({ kind: 'memos', taskId: claim.taskId })
       expect(await memos()).toMatchObject({ steps: [{ key: 'first' }], failure: { recovery }, handedOver })
       scene.free(claim.workerId)
       const second = await scene.claim()
       expect(second).toMatchObject({ taskId: claim.taskId, attempt: 2 })
-      await scene.settle(second, { as: 'retry', error: '{"message":"no"}', delayMs: 0 })
+      await scene.settle(second, { as: 'retry', error: '{"message":"no"}', delayMs: 0, interrupted: true })
+      expect((await memos()).handedOver).toEqual(handedOver)
+      scene.free(second.workerId)
+      const third = await scene.claim()
+      const again = { category: 'crash', kind: 'error', strategy: 'restart' } as const
+      await scene.settle(third, { as: 'retry', error: '{"message":"no"}', delayMs: 0, recovery: again })
       expect(await memos()).toMatchObject({ handedOver: { ...handedOver, isOver: true } })
     },
   )

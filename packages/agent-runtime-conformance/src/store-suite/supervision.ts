@@ -2,6 +2,7 @@ import {
   afterKey,
   type ChildRestart,
   type Claim,
+  handOverKey,
   READY_KEY,
   SHUTDOWN_LABEL,
   type Sibling,
@@ -433,6 +434,35 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
       scene.free('w')
       expect(await scene.claim()).toMatchObject({ taskId: ids['a'], attempt: 3, crashes: 2 })
       expect(await told(scene, taskId, 'supervisor.restarted')).toMatchObject([{ count: 1 }, { count: 1 }])
+    },
+    { config: { maxCrashes: 1 } },
+  )
+
+  timed(
+    '14.2 14.3 a child that was handed over begins again with its handler when its process has died too often: the other task is canceled',
+    async (scene) => {
+      const { claims, ids } = await supervised(scene, { maxRestarts: 1, children: { a: 'transient' } })
+      const other = { category: 'crash', kind: 'error', strategy: 'fallback_agent', task: 'other' } as const
+      const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: 'other' })
+      await scene.settle(claims['a'], { as: 'retry', error, delayMs: 0, recovery: other })
+      scene.free('w')
+      const { leaseId } = await scene.claim()
+      const outcome = await scene.write({
+        kind: 'spawn',
+        leaseId,
+        key: handOverKey(1),
+        position: 0,
+        policy: 'cancel',
+        submission: { ...task, dueAt: 1e15 },
+      })
+      if (outcome.fenced !== 'ok' || outcome.as !== 'spawned') throw new Error(JSON.stringify(outcome))
+      const memos = () => scene.read({ kind: 'memos', taskId: ids['a'] ?? '' })
+      expect(await memos()).toMatchObject({ handedOver: { task: 'other', nth: 1 } })
+      await scene.jump(30_000)
+      scene.free('w')
+      expect(await scene.claim()).toMatchObject({ taskId: ids['a'], crashes: 1 })
+      expect((await memos()).handedOver).toBe(undefined)
+      expect(await scene.task(outcome.child.taskId)).toMatchObject({ state: 'canceled' })
     },
     { config: { maxCrashes: 1 } },
   )

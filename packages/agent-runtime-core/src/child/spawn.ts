@@ -11,6 +11,7 @@ import { submitIfRoom, submitOne } from '../submit/submit.ts'
 import { deliver, dropWaits } from '../wait/signal.ts'
 import { lostText } from '../supervision/lost-text.ts'
 import { beginStage, endStage } from '../pipeline/standing.ts'
+import { isHandOver } from '../recovery/hand-over.ts'
 import { isThere } from '../supervision/standing.ts'
 import { supervisedIn } from '../supervision/supervision.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
@@ -26,7 +27,9 @@ export function spawn(ws: WorkingSet, it: Write<'spawn'>): OutcomeOf<'spawn'> {
   const kept = it.retryOf === undefined ? undefined : childToKeep(ws, it.retryOf, it)
   if (kept !== undefined)
     return { fenced: 'ok', as: 'spawned', child: recordOf(ws, keep(ws, task, it, kept)) }
-  if (ws.childrenOf(task).size >= ws.config.maxChildren) return { fenced: 'ok', as: 'full' }
+  // A task that has too many children can still be handed over.
+  if (ws.childrenOf(task).size >= ws.config.maxChildren && !isHandOver(it.key))
+    return { fenced: 'ok', as: 'full' }
 
   const { budget } = it.submission
   const excess =

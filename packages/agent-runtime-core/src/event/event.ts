@@ -133,6 +133,10 @@ export interface EventData {
     error?: unknown
     /** The decision of a table of recovery about the failure. */
     recovery?: Recovered
+    /** The pass came to nothing: neither a failure nor a try. */
+    interrupted?: true
+    /** The waits that a task which is handed over has no use for. */
+    dropped?: string[]
     /** The supervisor that starts it again. */
     restartedBy?: string
   }

@@ -133,6 +133,7 @@ export function foldEvents(
         row.attempt = requeued.attempt
         if (requeued.reason === 'retry')
           for (const key of waits.keys()) if (isRetryWait(key)) waits.delete(key)
+        for (const key of requeued.dropped ?? []) waits.delete(key)
         if (requeued.reason === 'expired' || requeued.reason === 'owner_dead') row.crashes += 1
         break
       }

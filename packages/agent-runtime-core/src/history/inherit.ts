@@ -1,4 +1,5 @@
 import { supervisedIn, supervisorTerms } from '../supervision/supervision.ts'
+import { isHandOver } from '../recovery/hand-over.ts'
 import { isEscalation } from '../recovery/escalation.ts'
 import { parseJson } from '../codec/parse-json.ts'
 import { childName, isPatience, patientFor } from '../child/child.ts'
@@ -279,6 +280,8 @@ function readMemos(
     if (!isChild(memo.type)) return true
     // A supervisor starts them anew.
     if (supervisedIn(memo.data.key) !== undefined) return false
+    // It begins with its own handler.
+    if (isHandOver(memo.data.key)) return false
     const end = completed.get(memo.data.key)
     const child = ws.child(source.id, memo.data.key)
     // One that was dropped has no row, or that of the child that came after it.

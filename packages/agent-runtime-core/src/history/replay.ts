@@ -1,3 +1,6 @@
+import { childKeyOf, isChildName } from '../child/child.ts'
+import { isEscalation } from '../recovery/escalation.ts'
+import { isHandOver } from '../recovery/hand-over.ts'
 import type { Divergence } from './divergence-schema.ts'
 import type { StepRecord } from '../step/schema.ts'
 import { RESERVED, type WaitKind } from '../wait/wait.ts'
@@ -164,9 +167,14 @@ export function goesBeyond(
   { recorded, used, branchesAt }: Pick<FrontierCase, 'recorded' | 'used' | 'branchesAt'>,
 ): boolean {
   for (const { key, position: at } of recorded)
-    if (at >= position && !branchesAt.has(at) && !key.startsWith(PATCH_KEY) && !used.has(callOf(key)))
-      return true
+    if (at >= position && !branchesAt.has(at) && isOfHandler(key) && !used.has(callOf(key))) return true
   return false
+}
+
+/** Whether a call is part of the handler's path: a mark is none, nor a question about a failure, nor a task that it was handed over to. */
+function isOfHandler(key: string): boolean {
+  const child = isChildName(key) ? childKeyOf(key) : key
+  return !key.startsWith(PATCH_KEY) && !isEscalation(key) && !isHandOver(child)
 }
 
 /** The key of the call that a wait belongs to: a back-off is part of its step's, a time limit part of its race's. */

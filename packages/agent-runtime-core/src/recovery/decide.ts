@@ -16,8 +16,9 @@ export interface Recovered {
   readonly strategy: RecoveryStrategy
   /** The model that the task has from now on. */
   readonly model?: string
-  /** The task type that it is handed over to. */
+  /** The task type that it is handed over to, and the model that the other task has in place of its own. */
   readonly task?: string
+  readonly taskModel?: string
 }
 
 /** The facts that decide what is done about a failure. */
@@ -47,34 +48,31 @@ export interface FurtherTry {
 
 /**
  * Decides what is done about a failure: the strongest answer that the table has for its parts. Undefined: the task fails. The same try again is
- * no use where the error is final, and neither that nor another model goes beyond the number of tries; a person may be asked whatever the
- * number is. Source: agent-scheduler-paper 7.5; `docs/semantics.md 14.3`.
+ * no use where the error is final, and does not go beyond the number of tries. Each model and the other task have their turn, and a person may
+ * be asked, whatever the number is. Source: agent-scheduler-paper 7.5; `docs/semantics.md 14.3`.
  */
 export function decideRecovery(it: RecoveryCase): FurtherTry | undefined {
   const { kind, categories, policy, retry, tries } = it
   const other = nextAgent(policy, it)
-  // Where there is no other agent, what another part of the failure asks for is still done.
+  const isLastTry = it.isFinal || tries >= retry.attempts
+  // Where one answer is not to be had, what another part of the failure asks for is still done.
   const choiceOf = (part: FailureCategory): RecoveryChoice => {
     const choice = policy.table[part]
-    return choice === 'fallback_agent' && other === undefined ? 'fail' : choice
+    if (choice === 'human_escalation') return choice
+    return (choice === 'fallback_agent' ? other === undefined : isLastTry) ? 'fail' : choice
   }
   const strategy = strongestRecovery(categories.map(choiceOf))
   const category = categories.find((part) => choiceOf(part) === strategy)
   if (category === undefined || strategy === 'fail') return undefined
   const recovery = { category, kind, strategy }
-  const again = (delayMs: number) =>
-    it.isFinal || tries >= retry.attempts ? undefined : { recovery, delayMs }
   switch (strategy) {
     case 'human_escalation':
-      return { recovery, delayMs: 0 }
-    case 'fallback_agent':
-      return other === undefined || tries >= retry.attempts
-        ? undefined
-        : { recovery: { ...recovery, ...other }, delayMs: 0 }
     case 'restart':
     case 'retry_with_feedback':
-      return again(0)
+      return { recovery, delayMs: 0 }
+    case 'fallback_agent':
+      return { recovery: { ...recovery, ...other }, delayMs: 0 }
     case 'retry_with_backoff':
-      return again(decideBackoff(retry.backoff, tries, it.random))
+      return { recovery, delayMs: decideBackoff(retry.backoff, tries, it.random) }
   }
 }

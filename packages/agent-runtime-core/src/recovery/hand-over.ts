@@ -1,8 +1,8 @@
 import { RESERVED } from '../wait/wait.ts'
 
-/** The key of the child that a task is handed over to; `seq`: the event of the failure. Source: `docs/semantics.md 14.3`. */
-export function handOverKey(seq: number): string {
-  return `${HAND_OVER}${seq}`
+/** The key of the child that a task is handed over to, the nth time from 1. Source: `docs/semantics.md 14.3`. */
+export function handOverKey(nth: number): string {
+  return `${HAND_OVER}${nth}`
 }
 
 /** Whether a child is one that its parent was handed over to. */
@@ -10,16 +10,39 @@ export function isHandOver(key: string): boolean {
   return key.startsWith(HAND_OVER)
 }
 
-/** The label of a task that another one was handed over to: the types that handed over, the first one first. */
+/** The label of a task that another one was handed over to: a list of the types that handed over, as JSON, the first one first. */
 export const HANDED_OVER_LABEL = 'recovery.handedOverBy'
 
-/** The label of the next task in a chain of them; undefined where `to` is in the chain already, or the chain is too long. Source: `docs/semantics.md 14.3`. */
-export function decideChain(before: string | undefined, from: string, to: string): string | undefined {
-  const chain = [...(before === undefined ? [] : before.split(ARROW)), from]
-  return chain.includes(to) || chain.length > MAX_HAND_OVERS ? undefined : chain.join(ARROW)
+/** The chain goes on, or why it does not. */
+export type Chain =
+  | { readonly as: 'goes_on'; readonly label: string }
+  | { readonly as: 'circle' | 'too_long'; readonly types: readonly string[] }
+
+/**
+ * The label of the next task in a chain of them. A task without a parent was handed over by nobody, whatever its label says. Source:
+ * `docs/semantics.md 14.3`.
+ */
+export function decideChain(
+  { parentId, labels }: { readonly parentId?: string; readonly labels?: Readonly<Record<string, string>> },
+  from: string,
+  to: string,
+): Chain {
+  const before = parentId === undefined ? [] : typesIn(labels?.[HANDED_OVER_LABEL])
+  const types = [...before, from]
+  if (types.includes(to)) return { as: 'circle', types }
+  if (types.length > MAX_HAND_OVERS) return { as: 'too_long', types }
+  return { as: 'goes_on', label: JSON.stringify(types) }
+}
+
+function typesIn(label: string | undefined): readonly string[] {
+  try {
+    const types: unknown = JSON.parse(label ?? '[]')
+    return Array.isArray(types) ? types.filter((type) => typeof type === 'string') : []
+  } catch {
+    return []
+  }
 }
 
 /** A task that was handed over so often is handed over no more. */
 export const MAX_HAND_OVERS = 8
-const ARROW = ' > '
 const HAND_OVER = `${RESERVED}hand-over/`

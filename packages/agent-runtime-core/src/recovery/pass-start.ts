@@ -1,6 +1,6 @@
 import type { WaitOutcome } from '../wait/wait.ts'
 import type { Recovered } from './decide.ts'
-import type { PastFailure, PastFailures } from './past-failure.ts'
+import { type PastFailure, type PastFailures, workedOnBy } from './past-failure.ts'
 import { nextAgent, type RecoveryPolicy } from './recovery.ts'
 
 /** The facts that decide how a pass begins. */
@@ -35,6 +35,8 @@ export function decidePassStart({
   policy,
   currentModel,
 }: PassStartCase): PassStart {
+  // The end of a process, or of a pass that came to nothing, is nothing to the other task.
+  if (workedOnBy({ handedOver }) !== undefined) return run
   if (failure?.recovery?.strategy === 'human_escalation') {
     const answered = answer(failure, verdictOn)
     if (answered.as !== 'run') return answered

@@ -27,16 +27,28 @@ export interface PastFailures {
   readonly model?: string
   /** The task that it was handed over to. */
   readonly handedOver?: HandedOver
+  /** So many attempts that did not end with their process count as no tries: interrupted ones, and those before a supervisor started it again. */
+  readonly triesBefore?: number
 }
 
 /** A task that another one was handed over to. */
 export interface HandedOver {
-  /** Its type. */
+  /** Its type, and the model that it has in place of its own. */
   readonly task: string
-  /** The seq of the event that handed over. */
-  readonly seq: number
-  /** It failed, or the try did in which it was called: what follows runs the task's own handler. */
+  readonly model?: string
+  /** Which hand-over of the task it is, from 1. */
+  readonly nth: number
+  /** The table has answered its end: what follows runs the task's own handler. */
   readonly isOver?: true
+}
+
+/** The task that has the work now, in place of the handler. Source: `docs/semantics.md 14.3`. */
+export function workedOnBy({
+  handedOver,
+}: {
+  readonly handedOver?: HandedOver | undefined
+}): HandedOver | undefined {
+  return handedOver?.isOver === true ? undefined : handedOver
 }
 
 /** Reads `task.requeued` and `task.resumed`, in order, with their blobs put back; events of other types are passed over. */
@@ -52,6 +64,9 @@ export function pastFailure(
   let crash: PastFailure | undefined
   let model: string | undefined
   let handedOver: HandedOver | undefined
+  let handOvers = 0
+  let crashes = 0
+  let triesBefore = 0
   let now = 1
   for (const { seq, at, type, data } of events) {
     if (type === 'task.resumed') {
@@ -60,14 +75,28 @@ export function pastFailure(
       continue
     }
     if (type !== 'task.requeued') continue
-    const { reason, attempt, error, recovery, restartedBy } = JSON.parse(data) as EventData['task.requeued']
+    const { reason, attempt, error, recovery, restartedBy, interrupted } = JSON.parse(
+      data,
+    ) as EventData['task.requeued']
     now = attempt
+    // That pass came to nothing: it says nothing of the work, and counts as no try.
+    if (interrupted === true) {
+      triesBefore += 1
+      continue
+    }
     if (reason !== 'retry' && reason !== 'expired' && reason !== 'owner_dead') continue
     model = recovery?.model ?? model
-    if (recovery?.task !== undefined) handedOver = { task: recovery.task, seq }
-    // A supervisor that starts it again gives it a new beginning.
-    else if (reason === 'retry' && restartedBy !== undefined) handedOver = undefined
-    else if (reason === 'retry' && handedOver !== undefined) handedOver = { ...handedOver, isOver: true }
+    if (reason !== 'retry') crashes += 1
+    if (restartedBy !== undefined) {
+      // A supervisor that starts it again gives it a new beginning.
+      handedOver = undefined
+      triesBefore = attempt - crashes - 1
+    } else if (recovery?.task !== undefined) {
+      handOvers += 1
+      const to = { task: recovery.task, nth: handOvers }
+      handedOver = recovery.taskModel === undefined ? to : { ...to, model: recovery.taskModel }
+    } else if (recovery !== undefined && handedOver !== undefined)
+      handedOver = { ...handedOver, isOver: true }
     const found: PastFailure = {
       seq,
       at,
@@ -84,6 +113,7 @@ export function pastFailure(
     ...(crash === undefined ? {} : { crash }),
     ...(model === undefined ? {} : { model }),
     ...(handedOver === undefined ? {} : { handedOver }),
+    ...(triesBefore === 0 ? {} : { triesBefore }),
   }
 }
 

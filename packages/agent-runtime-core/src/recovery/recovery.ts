@@ -63,9 +63,11 @@ export function nextModel(models: readonly string[], current: string | undefined
 export function nextAgent(
   { fallbackModels, fallback }: Pick<RecoveryPolicy, 'fallbackModels' | 'fallback'>,
   { model: current, hasHandedOver }: { readonly model: string | undefined; readonly hasHandedOver: boolean },
-): { readonly model: string } | { readonly task: string } | undefined {
+): { readonly model: string } | { readonly task: string; readonly taskModel?: string } | undefined {
   if (hasHandedOver) return undefined
   const model = nextModel(fallbackModels, current)
   if (model !== undefined) return { model }
-  return fallback === undefined ? undefined : { task: fallback.task }
+  if (fallback === undefined) return undefined
+  const { task, model: taskModel } = fallback
+  return taskModel === undefined ? { task } : { task, taskModel }
 }

@@ -20,6 +20,8 @@ export type HandlerEnd =
       /** The causes of all its parts; by default those that the error's record shows. */
       readonly categories?: readonly FailureCategory[] | undefined
     }
+  /** It came to nothing, and that says nothing of the work: its memos could not be read, or the task that it was handed over to still works. */
+  | { readonly as: 'interrupted'; readonly error: ErrorRecord }
   /** The runtime ended it by a rule of its own. The retry policy is asked for those that another try may end otherwise. */
   | { readonly as: 'stopped'; readonly kind: Exclude<FailureKind, 'error'>; readonly error: ErrorRecord }
 
@@ -44,6 +46,8 @@ export interface OutcomeCase {
   readonly model?: string | undefined
   /** It was handed over to another task before. */
   readonly hasHandedOver?: boolean | undefined
+  /** So many of its attempts count as no tries; see `PastFailures`. */
+  readonly triesBefore?: number | undefined
   /** A number in [0, 1), for the jitter of the back-off. */
   readonly random: number
 }
@@ -63,6 +67,8 @@ export type Outcome =
       readonly delayMs: number
       /** The decision of a table of recovery. */
       readonly recovery?: Recovered
+      /** Nothing was decided, and nothing has failed. */
+      readonly interrupted?: true
     }
   /** A provider refused it for now: it goes on in the same attempt. */
   | { readonly as: 'rate_limited'; readonly error: ErrorRecord; readonly delayMs: number }
@@ -80,6 +86,11 @@ export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
   switch (end.as) {
     case 'returned':
       return { as: 'completed', output: end.output }
+    case 'interrupted': {
+      const { backoff } = task.retry ?? defaultRecoveryRetry
+      const delayMs = decideBackoff(backoff, triesOf(task), task.random)
+      return { as: 'retry', error: end.error, delayMs, interrupted: true }
+    }
     case 'stopped':
       if (task.recovery !== undefined) return recovered(end, end.kind, task, task.recovery)
       return end.kind === 'timeout' || end.kind === 'invalid_output' || end.kind === 'crashed'
@@ -94,13 +105,16 @@ export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
   }
 }
 
+function triesOf({ attempt, crashes, triesBefore = 0 }: OutcomeCase): number {
+  return attempt - crashes - triesBefore
+}
+
+/** An end that the work has come to. */
+type Failed = Exclude<HandlerEnd, { as: 'returned' | 'interrupted' }>
+
 /** The same by a table. An error that reports the end of a wait would come again, and a budget stays used up: both are final. */
-function recovered(
-  end: Exclude<HandlerEnd, { as: 'returned' }>,
-  kind: FailureKind,
-  { attempt, crashes, retry = defaultRecoveryRetry, random, model, hasHandedOver = false }: OutcomeCase,
-  policy: RecoveryPolicy,
-): Outcome {
+function recovered(end: Failed, kind: FailureKind, task: OutcomeCase, policy: RecoveryPolicy): Outcome {
+  const { retry = defaultRecoveryRetry, random, model, hasHandedOver = false } = task
   const { error } = end
   const waits = end.as === 'threw' ? end.waits : undefined
   const further =
@@ -110,7 +124,7 @@ function recovered(
           kind,
           categories: categoriesIn(end),
           isFinal: isFinalError(error),
-          tries: attempt - crashes,
+          tries: triesOf(task),
           retry,
           policy,
           model,
@@ -121,7 +135,7 @@ function recovered(
   return { as: 'retry', error, ...further }
 }
 
-function categoriesIn(end: Exclude<HandlerEnd, { as: 'returned' }>): readonly FailureCategory[] {
+function categoriesIn(end: Failed): readonly FailureCategory[] {
   if (end.as === 'threw') return end.categories ?? categoriesOf(end.error)
   const category = categoryOfKind(end.kind)
   return category === undefined ? [] : [category]
@@ -135,9 +149,10 @@ export function waitFor({ retryAfterMs }: RateLimited): number {
 function decideFailure(
   { error, waits }: { readonly error: ErrorRecord; readonly waits?: readonly string[] },
   kind: FailureKind,
-  { attempt, crashes, retry, random }: OutcomeCase,
+  task: OutcomeCase,
 ): Outcome {
-  const tries = attempt - crashes
+  const { retry, random } = task
+  const tries = triesOf(task)
   // Each try would get the same end of the wait again.
   if (retry === undefined || waits !== undefined || isFinalError(error) || tries >= retry.attempts) {
     return { as: 'failed', kind, error, ...(waits === undefined ? {} : { waits }) }

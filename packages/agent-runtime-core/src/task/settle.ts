@@ -6,7 +6,8 @@ import { isRetryWait } from '../history/replay.ts'
 import { backOffText, block } from '../quota/back-off.ts'
 import { askingOf, type Crossed, debit, spentOf } from '../budget/debit.ts'
 import { parkForBudget } from '../budget/answer.ts'
-import { cancelChildren } from './cancel.ts'
+import { cancel, cancelChildren } from './cancel.ts'
+import { isHandOver } from '../recovery/hand-over.ts'
 import { tellParent } from '../child/spawn.ts'
 import type { Fenced, LeaseEndReason } from '../lease/lease.ts'
 import type { Write } from '../store/port.ts'
@@ -112,6 +113,7 @@ function endPass(
         charged,
         backOff,
         recovery: settlement.recovery,
+        interrupted: settlement.interrupted,
       })
       if (settlement.breach === 'hard') breach(ws, routeOf(ws, task))
       if (settlement.breach === 'deadline') markUnhealthy(ws, routeOf(ws, task))
@@ -212,9 +214,23 @@ function startAgain(
 ): void {
   const reason = ended === 'expired' || ended === 'owner_dead' ? ended : 'retry'
   if (reason === 'retry') dropBackOffs(ws, task)
-  const { waits } = ws.taskNow(task)
+  // It begins anew, with its own handler.
+  for (const child of ws.childrenOf(task).values())
+    if (isHandOver(child.key))
+      cancel(ws, { taskId: idOf(ws, child.task), reason: 'a supervisor has started its parent again' })
   const { crashes } = task
-  requeue(ws, { ...task, waits }, lease, { ...it, reason, attempt: task.attempt + 1, crashes, dueAt: null })
+  requeue(ws, { ...ws.taskNow(task), crashes }, lease, {
+    ...it,
+    reason,
+    attempt: task.attempt + 1,
+    crashes,
+    dueAt: null,
+  })
+}
+
+function idOf(ws: WorkingSet, task: number): string {
+  const { explicitId, id } = ws.taskNow({ id: task })
+  return explicitId ?? ws.ids.task(id)
 }
 
 /** The steps have all their tries again. */

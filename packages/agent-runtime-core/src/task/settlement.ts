@@ -32,5 +32,7 @@ export type Settlement =
       readonly breach?: 'deadline' | 'hard'
       /** The decision of a table of recovery; with a model, the task has that model from now on. Source: `docs/semantics.md 14.3`. */
       readonly recovery?: Recovered
+      /** The pass came to nothing: neither a failure nor a try. */
+      readonly interrupted?: true
     }
   | { readonly as: 'rate_limited'; readonly error: string; readonly delayMs: number }

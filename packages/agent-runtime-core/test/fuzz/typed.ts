@@ -22,7 +22,7 @@ export const typed: readonly string[] = wordsOf(`
   marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
   checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey slotShortage slotShortageText stageKey stagePartText stageWaitIn stageWaitKey violationsText
   decideConfiguration settingDifferences settingsAmong statedSettings storeSettingsOf withSettings
-  suspectFrom takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
+  suspectFrom takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined workedOnBy
 `)
 
 function wordsOf(text: string): readonly string[] {

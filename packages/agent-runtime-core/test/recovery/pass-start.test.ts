@@ -101,6 +101,11 @@ describe('recovery: how a pass begins', () => {
     expect(start(past, 'fail')).toMatchObject({ as: 'fail' })
     expect(start(past, 'fallback_agent')).toMatchObject({ as: 'fall_back', recovery: { model: 'small' } })
     expect(start({ ...past, currentModel: () => 'small' }, 'fallback_agent')).toEqual({ as: 'run' })
+    // The other task works on, whatever becomes of the process that waits for it.
+    const away = { strategy: 'fallback_agent', task: 'careful' } as const
+    const handedOver = requeued(4, { attempt: 2, reason: 'retry', recovery: { ...asked, ...away } })
+    for (const choice of ['fail', 'human_escalation', 'fallback_agent'] as const)
+      expect(start(pastFailure([handedOver, died]), choice)).toEqual({ as: 'run' })
     const both = {
       ...pastFailure([retried, died]),
       verdictOn: (seq: number) => (seq === 4 ? ('approved' as const) : undefined),

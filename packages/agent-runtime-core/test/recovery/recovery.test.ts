@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { failureKinds } from '../../src/task/failure-kind.ts'
 import { categoriesOf, categoryOfKind } from '../../src/recovery/categories.ts'
-import { decideChain, MAX_HAND_OVERS } from '../../src/recovery/hand-over.ts'
+import { decideChain, HANDED_OVER_LABEL, MAX_HAND_OVERS } from '../../src/recovery/hand-over.ts'
 import { pastFailure } from '../../src/recovery/past-failure.ts'
 import { decideRecovery, type RecoveryCase } from '../../src/recovery/decide.ts'
 import {
@@ -93,7 +93,7 @@ describe('recovery by category', () => {
     )
   })
 
-  test('14.3 the same try again is bounded by the number of tries, and no use for a final error; a person is always asked', () => {
+  test('14.3 the same try again is bounded by the number of tries, and no use for a final error; another agent or a person is', () => {
     const of = (strategy: RecoveryChoice, change: Partial<RecoveryCase>) =>
       decideRecovery({
         ...first,
@@ -102,8 +102,8 @@ describe('recovery by category', () => {
       })
     for (const strategy of recoveryStrategies) {
       expect(of(strategy, {})).toBeDefined()
-      expect(of(strategy, { tries: 3 }) === undefined).toBe(strategy !== 'human_escalation')
       const mayHelp = strategy === 'human_escalation' || strategy === 'fallback_agent'
+      expect(of(strategy, { tries: 3 }) === undefined).toBe(!mayHelp)
       expect(of(strategy, { isFinal: true }) === undefined).toBe(!mayHelp)
     }
     expect(of('fail', {})).toBeUndefined()
@@ -118,6 +118,12 @@ describe('recovery by category', () => {
     expect(nextModel(['a'], undefined)).toBe('a')
     const full = { ...first, categories: ['resource_exhaustion', 'timeout'] } as const
     expect(decideRecovery(full)?.recovery).toMatchObject({ strategy: 'fallback_agent', model: 'small' })
+    // The last try is over for one part of it, and not for the other.
+    const crashed = { ...first, categories: ['crash', 'resource_exhaustion'], tries: 3 } as const
+    expect(decideRecovery(crashed)?.recovery).toMatchObject({
+      category: 'resource_exhaustion',
+      model: 'small',
+    })
     expect(decideRecovery({ ...full, model: 'small' })?.recovery).toEqual({
       category: 'timeout',
       kind: 'error',
@@ -183,7 +189,7 @@ describe('recovery by category', () => {
     expect(categoriesOf(hostile)).toEqual(['crash'])
   })
 
-  test('14.3 after the last model the task is handed over, once, and within the number of tries', () => {
+  test('14.3 after the last model the task is handed over, once, whatever the number of tries', () => {
     const other = { task: 'careful' }
     const it = { ...first, policy: { ...first.policy, table: all('fallback_agent'), fallback: other } }
     const decided = (more: Partial<RecoveryCase>) => decideRecovery({ ...it, ...more })?.recovery
@@ -197,39 +203,61 @@ describe('recovery by category', () => {
     expect(decided({ model: 'small', isFinal: true })).toMatchObject(other)
     expect(decided({ model: 'small', hasHandedOver: true })).toBeUndefined()
     expect(decided({ model: 'big', hasHandedOver: true })).toBeUndefined()
-    expect(decided({ model: 'small', tries: 3 })).toBeUndefined()
+    expect(decided({ model: 'small', tries: 3 })).toMatchObject(other)
+    const named = { ...it.policy, fallback: { ...other, model: 'tiny' } }
+    expect(decided({ model: 'small', policy: named })).toMatchObject({ ...other, taskModel: 'tiny' })
   })
 
   test('14.3 a chain of tasks that hand over has no circle and an end', () => {
-    expect(decideChain(undefined, 'a', 'b')).toBe('a')
-    expect(decideChain('a', 'b', 'c')).toBe('a > b')
-    expect(decideChain('a', 'b', 'a')).toBeUndefined()
-    expect(decideChain(undefined, 'a', 'a')).toBeUndefined()
-    let chain: string | undefined
-    for (let n = 0; n < MAX_HAND_OVERS; n++) {
-      chain = decideChain(chain, `t${n}`, `t${n + 1}`)
-      expect(chain).toBeDefined()
-    }
-    expect(decideChain(chain, `t${MAX_HAND_OVERS}`, 'more')).toBeUndefined()
+    const by = (label: string) => ({ parentId: 'p', labels: { [HANDED_OVER_LABEL]: label } })
+    const goesOn = (...types: string[]) => ({ as: 'goes_on', label: JSON.stringify(types) })
+    expect(decideChain({}, 'a', 'b')).toEqual(goesOn('a'))
+    expect(decideChain(by('["a"]'), 'b', 'c')).toEqual(goesOn('a', 'b'))
+    expect(decideChain(by('["a > b"]'), 'c', 'b')).toEqual(goesOn('a > b', 'c'))
+    expect(decideChain(by('["a"]'), 'b', 'a')).toEqual({ as: 'circle', types: ['a', 'b'] })
+    expect(decideChain({}, 'a', 'a')).toEqual({ as: 'circle', types: ['a'] })
+    // Nobody has handed over a task without a parent, and a label that is no list says nothing.
+    expect(decideChain({ labels: by('["a"]').labels }, 'b', 'a')).toEqual(goesOn('b'))
+    for (const label of ['a', '{}', '[1]']) expect(decideChain(by(label), 'b', 'a')).toEqual(goesOn('b'))
+    const types = Array.from({ length: MAX_HAND_OVERS }, (_, n) => `t${n}`)
+    expect(decideChain(by(JSON.stringify(types.slice(1))), 't', 'more')).toMatchObject({ as: 'goes_on' })
+    expect(decideChain(by(JSON.stringify(types)), 't', 'more')).toMatchObject({ as: 'too_long' })
   })
 
   test.each([
-    ['handed over', [[2, 'retry', { task: 'b' }]], { task: 'b', seq: 2 }],
+    ['handed over', [[2, 'retry', { task: 'b' }]], { task: 'b', nth: 1 }],
     [
       'handed over, and its process died',
       [
         [2, 'retry', { task: 'b' }],
         [4, 'expired', {}],
       ],
-      { task: 'b', seq: 2 },
+      { task: 'b', nth: 1 },
     ],
     [
-      'handed over, and tried again',
+      'handed over, and the pass that called it came to nothing',
       [
         [2, 'retry', { task: 'b' }],
-        [4, 'retry', {}],
+        [4, 'retry', { interrupted: true }],
       ],
-      { task: 'b', seq: 2, isOver: true },
+      { task: 'b', nth: 1 },
+    ],
+    [
+      'handed over, and its failure was answered',
+      [
+        [2, 'retry', { task: 'b' }],
+        [4, 'retry', { again: true }],
+      ],
+      { task: 'b', nth: 1, isOver: true },
+    ],
+    [
+      'handed over again after a new beginning',
+      [
+        [2, 'retry', { task: 'b' }],
+        [4, 'retry', { by: 's' }],
+        [5, 'retry', { task: 'b' }],
+      ],
+      { task: 'b', nth: 2 },
     ],
     [
       'handed over, and begun anew',
@@ -240,16 +268,20 @@ describe('recovery by category', () => {
       undefined,
     ],
     [
-      'its process died twice under a supervisor',
+      'its process died too often, and a supervisor began it anew',
       [
         [2, 'retry', { task: 'b' }],
         [4, 'expired', { by: 's' }],
       ],
-      { task: 'b', seq: 2 },
+      undefined,
     ],
   ] as const)('14.3 the events of a task say who has it: %s', (_, returns, expected) => {
     const events = returns.map(
-      ([seq, reason, { task, by }]: readonly [number, string, { task?: string; by?: string }]) => ({
+      ([seq, reason, { task, by, again, interrupted }]: readonly [
+        number,
+        string,
+        { task?: string; by?: string; again?: true; interrupted?: true },
+      ]) => ({
         seq,
         at: 0,
         type: 'task.requeued',
@@ -260,11 +292,29 @@ describe('recovery by category', () => {
           ...(task === undefined
             ? {}
             : { recovery: { category: 'crash', kind: 'error', strategy: 'fallback_agent', task } }),
+          ...(again === undefined
+            ? {}
+            : { recovery: { category: 'crash', kind: 'error', strategy: 'restart' } }),
+          ...(interrupted === undefined ? {} : { interrupted }),
           ...(by === undefined ? {} : { restartedBy: by }),
         }),
       }),
     )
     expect(pastFailure(events).handedOver).toEqual(expected)
+  })
+
+  test('14.2 14.3 tries count from the last restart by a supervisor, without those that came to nothing', () => {
+    const events = [
+      { attempt: 2, reason: 'retry' },
+      { attempt: 3, reason: 'retry', interrupted: true },
+      { attempt: 4, reason: 'expired' },
+    ].map((data, at) => ({ seq: at + 2, at: 0, type: 'task.requeued', data: JSON.stringify(data) }))
+    const past = pastFailure(events)
+    expect(past).toMatchObject({ failure: { seq: 2 }, crash: { seq: 4 }, triesBefore: 1 })
+    const anew = { attempt: 5, reason: 'retry', restartedBy: 's' }
+    const more = { seq: 5, at: 0, type: 'task.requeued', data: JSON.stringify(anew) }
+    // The attempt 5 without the crash is the fourth, and the first that counts.
+    expect(pastFailure([...events, more]).triesBefore).toBe(3)
   })
 })
 

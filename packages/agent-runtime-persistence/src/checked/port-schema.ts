@@ -224,8 +224,10 @@ const retry = {
       strategy: z.enum(recoveryStrategies),
       model: name.optional(),
       task: name.optional(),
+      taskModel: name.optional(),
     } satisfies Shape<Recovered>)
     .optional(),
+  interrupted: z.literal(true).optional(),
 } satisfies Shape<Ended<'retry'>>
 const limited = { as: z.literal('rate_limited'), ...again } satisfies Shape<Ended<'rate_limited'>>
 const settlement = z.discriminatedUnion('as', [

@@ -2,7 +2,7 @@ import type { FailureCategory, FailureKind, RecoveryChoice, RecoveryStrategy } f
 
 /**
  * The answer to each category of failure. The defaults are `crash` restart, `timeout` retry_with_backoff,
- * `resource_exhaustion` fallback_agent (fail without `fallbackModels`), `invalid_output` retry_with_backoff, `human_rejection`
+ * `resource_exhaustion` fallback_agent (fail without `fallbackModels` and `fallback`), `invalid_output` retry_with_backoff, `human_rejection`
  * retry_with_feedback. Source: `docs/semantics.md 14.3`.
  */
 export interface RecoverySetting<To = NamedTask> extends Partial<

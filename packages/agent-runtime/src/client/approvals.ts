@@ -209,6 +209,9 @@ async function trailOf(
             ...saidIn(values, data.value),
           })
         break
+      case 'task.requeued':
+        for (const gone of data.dropped ?? []) close(gone, { outcome: 'revoked', resolvedAt: at })
+        break
       case 'task.failed':
         if (data.key !== undefined)
           close(key, {
@@ -231,6 +234,7 @@ const followed: ReadonlySet<string> = new Set([
   'approval.resolved',
   'wait.resolved',
   'task.resumed',
+  'task.requeued',
   'task.completed',
   'task.failed',
   'task.canceled',

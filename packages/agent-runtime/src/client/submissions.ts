@@ -76,7 +76,7 @@ export class Submissions {
   }
 
   async submit(item: SubmitItem): Promise<Receipt> {
-    const [receipt] = await this.#handOver([item], () => '')
+    const [receipt] = await this.#submitAll([item], () => '')
     if (receipt === undefined) throw new RuntimeError('internal', 'the store gave no receipt')
     return receipt
   }
@@ -86,7 +86,7 @@ export class Submissions {
     this.#assertOpen()
     if (!isList(items)) throw invalid(`submitMany: a list of { task, input, options }; given ${show(items)}`)
     const checked = Array.from(items, (item: unknown, index) => itemOf(item, `item ${index}`))
-    return this.#handOver(checked, (index) => `item ${index}: `)
+    return this.#submitAll(checked, (index) => `item ${index}: `)
   }
 
   /**
@@ -108,7 +108,7 @@ export class Submissions {
   }
 
   /** Runs in the turn of the call, unless a schema is asynchronous. `placeOf` names the item in errors. */
-  async #handOver(
+  async #submitAll(
     items: readonly SubmitItem[],
     placeOf: (index: number) => string,
   ): Promise<readonly Receipt[]> {

@@ -47,7 +47,7 @@ import { callChild, type ChildCaller, spawnChild, superviseChild } from './child
 import { type FirstChild, outputsOf, supervise } from './child/supervise.ts'
 import { exec } from './exec/exec.ts'
 import { failureIn } from './failure.ts'
-import { handOver } from './child/hand-over.ts'
+import { callOther } from './child/call-other.ts'
 import { runPipeline, type StageTask } from './pipeline/run-pipeline.ts'
 import { inputHashOf } from './step/idempotency.ts'
 import { surroundingStep } from './step/inside-step.ts'
@@ -320,8 +320,8 @@ export class HandlerContext implements TaskContext {
   }
 
   /** In place of the handler: the task is handed over to another one, whose output is its own. Source: `docs/semantics.md 14.3`. */
-  handOver(to: HandedOver, model: string | undefined): Promise<unknown> {
-    return handOver(this.#spawning('handOver'), to, model)
+  callOther(other: HandedOver): Promise<unknown> {
+    return callOther(this.#spawning('callOther'), other)
   }
 
   /** For marketplaces: a step under a key of the runtime's own. */

@@ -11,7 +11,7 @@ import {
 import type { TaskFailure } from '../api/recovery.ts'
 import type { Memos } from './pass/memos.ts'
 
-/** What ended the try before: its failure, or a rejection that came after it. Source: `docs/semantics.md 14.3`. */
+/** The end of the try before: its failure, or a rejection that came after it. Source: `docs/semantics.md 14.3`. */
 export function failureIn(memos: Memos, values: ValueCodec, attempt: number): TaskFailure | undefined {
   // Where a person was asked about it, the end of a process is what was decided last.
   const isAsked = memos.crash !== undefined && memos.waits.has(escalationKey(memos.crash.seq))
@@ -56,7 +56,7 @@ export function errorOf({ error, reason }: PastFailure): ErrorRecord {
   return { name: 'RuntimeError', message, code: 'lease_lost' }
 }
 
-/** What was done about it. Where no table decided, the retry policy or the end of the process did. */
+/** The answer to it. Where no table decided, the retry policy or the end of the process did. */
 export function decisionOf(failure: PastFailure): Pick<TaskFailure, 'category' | 'kind' | 'strategy'> {
   if (failure.recovery !== undefined) return failure.recovery
   if (failure.reason !== 'retry') return { category: 'crash', kind: 'crashed', strategy: 'restart' }

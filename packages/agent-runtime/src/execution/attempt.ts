@@ -3,6 +3,7 @@ import {
   type Divergence,
   describeError,
   isReadable,
+  type PastFailures,
   type RateLimited,
   RuntimeError,
   type Settlement,
@@ -80,10 +81,8 @@ export class Attempt implements Host, Running {
   /** Set in a replay, which has no effects: it is told how far the handler comes. */
   readonly replay: ReplayWatch | undefined
 
-  /** The model that its task has fallen back to; undefined while it has the one of its submission. */
-  fallenBackTo: string | undefined
-  /** Its task was handed over to another one before. */
-  hasHandedOver = false
+  /** The failures of its task so far. */
+  past: PastFailures = {}
 
   /** Writes under its lease. */
   readonly lease: LeaseWriter
@@ -142,7 +141,7 @@ export class Attempt implements Host, Running {
   }
 
   get model(): string | undefined {
-    return this.fallenBackTo ?? readTerms(this.claim.submission).model
+    return this.past.model ?? readTerms(this.claim.submission).model
   }
 
   /** Throws unless the handler may act on behalf of its lease. */

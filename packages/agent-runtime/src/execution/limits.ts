@@ -1,4 +1,4 @@
-import type { Claim, Settlement } from '@ku0/agent-runtime-core'
+import type { Claim, PastFailures, Settlement } from '@ku0/agent-runtime-core'
 import type { UsageProbe } from '../api/profiles.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { SubmissionData } from '../durable/child/submission-data.ts'
@@ -22,8 +22,8 @@ export interface Limited {
   watch: ProfileWatch | undefined
   /** The model that the task has now. */
   readonly model: string | undefined
-  /** It was handed over to another task before. */
-  readonly hasHandedOver: boolean
+  /** The failures of its task so far. */
+  readonly past: PastFailures
   settle(settlement: Settlement): void
   timeOut(timeoutMs: number): void
   exceed(message: string): void

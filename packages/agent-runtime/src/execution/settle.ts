@@ -1,6 +1,9 @@
 import {
   categoriesOf,
   type Claim,
+  type ErrorRecord,
+  type PastFailures,
+  workedOnBy,
   decideOutcome,
   describeError,
   encode,
@@ -19,7 +22,7 @@ import { waitsBehind } from '../durable/wait/ended-waits.ts'
 import { isForWantOfBudget } from './want-of-budget.ts'
 
 /**
- * What a handler returned, as the end of its pass: checked with the task's output schema and encoded. It is a
+ * The value that a handler returned, as the end of its pass: checked with the task's output schema and encoded. It is a
  * promise only if the schema is asynchronous. Source: `docs/semantics.md 7.4, 7.5, 8.8`.
  */
 export function judgeReturn(
@@ -42,7 +45,7 @@ export function judgeReturn(
   }
 }
 
-/** What a handler threw, as the end of its pass. */
+/** The error that a handler threw, as the end of its pass. */
 export function threw(attempt: Attempt, definition: TaskDefinition | undefined, error: unknown): HandlerEnd {
   const waits = waitsBehind(error)
   const told = waits.length === 0 ? {} : { waits }
@@ -58,7 +61,8 @@ interface Settling {
   readonly parts: Pick<Parts, 'environment'>
   /** The model that the task has now. */
   readonly model: string | undefined
-  readonly hasHandedOver: boolean
+  /** The failures of the task so far. */
+  readonly past: PastFailures
   settle(settlement: Settlement, rateLimit?: RateLimited): void
 }
 
@@ -66,26 +70,50 @@ interface Settling {
 export function settle(
   attempt: Settling,
   definition: TaskDefinition | undefined,
-  end: HandlerEnd,
+  how: HandlerEnd,
   breach?: 'deadline' | 'hard',
 ): void {
+  const end = workedOnBy(attempt.past) === undefined ? how : besideTheOther(how)
   const { attempt: tried, crashes } = attempt.claim
   const { retry, recovery } = definition ?? {}
   const draws = end.as !== 'returned' && (retry ?? recovery) !== undefined
   const random = draws ? attempt.parts.environment.random.next() : 0
   const model = recovery === undefined ? undefined : attempt.model
-  const { hasHandedOver } = attempt
+  const { handedOver, triesBefore } = attempt.past
   const outcome = decideOutcome(end, {
     attempt: tried,
     crashes,
     retry,
     recovery,
     model,
-    hasHandedOver,
+    hasHandedOver: handedOver !== undefined,
+    triesBefore,
     random,
   })
   const limit = end.as === 'threw' ? end.rateLimit : undefined
   attempt.settle(settlementOf(outcome, end, breach), limit)
+}
+
+/**
+ * The end of a pass that calls the other task. Where the pass itself ended, or the store did not answer, the other still works: it has to be
+ * found again, and the table is not asked. Source: `docs/semantics.md 14.3`.
+ */
+function besideTheOther(end: HandlerEnd): HandlerEnd {
+  switch (end.as) {
+    case 'stopped':
+      return end.kind === 'timeout' || end.kind === 'hard_limit' || end.kind === 'crashed'
+        ? { as: 'interrupted', error: end.error }
+        : end
+    case 'threw':
+      return isOfStore(end.error) ? { as: 'interrupted', error: end.error } : end
+    default:
+      return end
+  }
+}
+
+/** The store, or the line to it, is at fault; the failure of another task only reports what that one met. */
+function isOfStore({ name, code }: ErrorRecord): boolean {
+  return name !== 'TaskFailed' && (code?.startsWith('store_') === true || code === 'server_unreachable')
 }
 
 function settlementOf(

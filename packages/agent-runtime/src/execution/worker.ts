@@ -6,6 +6,7 @@ import {
   type PastFailure,
   RuntimeError,
   type Divergence,
+  workedOnBy,
 } from '@ku0/agent-runtime-core'
 import { HandlerContext } from '../durable/context.ts'
 import { type Memos, noMemos, readMemos } from '../durable/pass/memos.ts'
@@ -40,8 +41,7 @@ export function runClaim(attempt: Attempt, definition: TaskDefinition | undefine
 
 /** A task that failed before: what its table asks for comes before its handler. */
 function goOn(attempt: Attempt, definition: TaskDefinition, memos: Memos): void {
-  attempt.fallenBackTo = memos.model
-  attempt.hasHandedOver = memos.handedOver !== undefined
+  attempt.past = memos
   if (attempt.stopped !== undefined) return attempt.endHandler(true)
   const start = passStart(attempt, definition, memos)
   switch (start.as) {
@@ -75,8 +75,14 @@ async function askFirst(attempt: Attempt, definition: TaskDefinition, failure: P
 async function unread(attempt: Attempt, definition: TaskDefinition, error: unknown): Promise<void> {
   const fault = await readFault(attempt, error)
   if (attempt.stopped !== undefined) attempt.endHandler(true)
-  else if (fault === undefined) end(attempt, definition, threw(attempt, definition, error))
+  else if (fault === undefined) end(attempt, definition, withoutMemos(attempt, definition, error))
   else attempt.diverge(divergenceOfFault(fault))
+}
+
+/** Nothing is known of the failures before, so that a table could not be asked. */
+function withoutMemos(attempt: Attempt, definition: TaskDefinition, error: unknown): HandlerEnd {
+  if (definition.recovery === undefined) return threw(attempt, definition, error)
+  return { as: 'interrupted', error: describeError(error) }
 }
 
 /** An error that comes from the store's thread has lost its details. */
@@ -153,11 +159,9 @@ function enter(
     end(attempt, definition, threw(attempt, definition, error), context)
   }
   try {
-    const { handedOver } = memos
+    const other = workedOnBy(memos)
     const handler = () =>
-      handedOver === undefined || handedOver.isOver === true
-        ? definition.handler(context, checked.value as never)
-        : context.handOver(handedOver, definition.recovery?.fallback?.model)
+      other === undefined ? definition.handler(context, checked.value as never) : context.callOther(other)
     const result = insideHandler(attempt, handler)
     if (isThenable(result)) Promise.resolve(result).then(returned, failed)
     else returned(result)

@@ -1,4 +1,4 @@
-import { decode, describeError, type OutcomeOf, type Reads, type Settlement } from '@ku0/agent-runtime-core'
+import { decode, describeError, type OutcomeOf, type Settlement } from '@ku0/agent-runtime-core'
 import type { Heartbeat } from '../api/profiles.ts'
 import type { LeaseWriter } from '../execution/lease-writer.ts'
 import type { Parts } from '../execution/parts.ts'
@@ -11,10 +11,6 @@ import type { Ask, ToRunner } from './words.ts'
 export class Answers {
   /** The store has the end of the pass from the runner. */
   isSettled = false
-  /** The model that the task has fallen back to, as far as the runner has asked. */
-  model: string | undefined
-  /** It was handed over to another task before, as far as the runner has asked. */
-  hasHandedOver = false
   readonly #attempt: Asked
   readonly #dues: Dues
   readonly #onSettling: (settlement: Settlement) => void
@@ -46,7 +42,7 @@ export class Answers {
       case 'write':
         return this.#write(ask.it as unknown as Parameters<Parts['store']['write']>[0])
       case 'read':
-        return this.#read(ask.it as unknown as Parameters<Parts['store']['read']>[0])
+        return this.#attempt.parts.store.read(ask.it as unknown as Parameters<Parts['store']['read']>[0])
       case 'heartbeat':
         return this.#heartbeat(decode(ask.report) as Heartbeat)
       case 'prepare': {
@@ -54,16 +50,6 @@ export class Answers {
         return prepareChild({ task: ask.task as never, input, options }, ask.place, ask.parentType)
       }
     }
-  }
-
-  async #read(query: Parameters<Parts['store']['read']>[0]): Promise<unknown> {
-    const answer: unknown = await this.#attempt.parts.store.read(query)
-    if (query.kind === 'memos' && query.taskId === this.#attempt.claim.taskId) {
-      const memos = answer as Reads['memos']['answer']
-      this.model = memos.model
-      this.hasHandedOver = memos.handedOver !== undefined
-    }
-    return answer
   }
 
   async #write(operation: Parameters<Parts['store']['write']>[0]): Promise<unknown> {

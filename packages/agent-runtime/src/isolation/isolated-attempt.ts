@@ -2,6 +2,8 @@ import {
   type Claim,
   describeError,
   type HandlerEnd,
+  workedOnBy,
+  type PastFailures,
   RuntimeError,
   type Settlement,
 } from '@ku0/agent-runtime-core'
@@ -41,6 +43,7 @@ export class IsolatedAttempt implements Running, Limited, LineEars {
   handlerEnded = false
   settledAs: 'completed' | 'failed' | undefined
   watch: ProfileWatch | undefined
+  past: PastFailures = {}
   readonly #definition: TaskDefinition
   readonly #observer: AttemptObserver
   readonly #runners: Runners
@@ -90,6 +93,22 @@ export class IsolatedAttempt implements Running, Limited, LineEars {
 
   /** Gives the claim to a runner. Returns at once; the observer is notified of the end. */
   start(): void {
+    if (!this.claim.replays || this.#definition.recovery === undefined) return this.#seekRunner()
+    // However its runner ends, this side knows what the table has decided.
+    void this.#seekWithPast()
+  }
+
+  async #seekWithPast(): Promise<void> {
+    try {
+      this.past = await this.parts.store.read({ kind: 'memos', taskId: this.claim.taskId })
+    } catch (error) {
+      return this.#refuse({ as: 'interrupted', error: describeError(error) })
+    }
+    this.#seekRunner()
+  }
+
+  #seekRunner(): void {
+    if (this.#isGone) return
     this.#ticket = this.#runners.take(this.#spec, (runner) => this.#begin(runner))
   }
 
@@ -98,11 +117,7 @@ export class IsolatedAttempt implements Running, Limited, LineEars {
   }
 
   get model(): string | undefined {
-    return this.#answers.model ?? readTerms(this.claim.submission).model
-  }
-
-  get hasHandedOver(): boolean {
-    return this.#answers.hasHandedOver
+    return this.past.model ?? readTerms(this.claim.submission).model
   }
 
   set yieldAsked(asked: boolean) {
@@ -251,9 +266,11 @@ export class IsolatedAttempt implements Running, Limited, LineEars {
     this.#patience = this.parts.deadlines.after(ms, otherwise)
   }
 
-  /** The module cannot run the task. A runner that failed to load it would fail again. */
-  #refuse(how: HandlerEnd): void {
-    if (this.stopped === undefined && !this.handlerEnded) settle(this, this.#definition, how)
+  /** The module cannot run the task, which says nothing of another one that has it. A runner that failed to load it would fail again. */
+  #refuse(how: Exclude<HandlerEnd, { as: 'returned' }>): void {
+    const isOwn = workedOnBy(this.past) === undefined
+    const end: HandlerEnd = isOwn ? how : { as: 'interrupted', error: how.error }
+    if (this.stopped === undefined && !this.handlerEnded) settle(this, this.#definition, end)
     this.#endHandler()
     this.#runner?.rest()
     this.#runner?.kill()
@@ -388,7 +405,7 @@ const WARM_MS = 5_000
 const START_MS = 120_000
 const LOAD_MS = 120_000
 
-function unloaded(type: string, { isolation, module }: RunnerSpec): HandlerEnd {
+function unloaded(type: string, { isolation, module }: RunnerSpec): Extract<HandlerEnd, { as: 'threw' }> {
   const message = `the ${isolation} of task '${type}' did not load ${module} within ${LOAD_MS / 1_000} s: the module must export the task and do nothing else when it is loaded`
   return { as: 'threw', error: describeError(new RuntimeError('invalid_config', message)) }
 }

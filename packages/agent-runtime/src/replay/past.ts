@@ -66,7 +66,7 @@ export function untilItWaited<Event extends PastEvent>(
   return last === -1 ? events : events.slice(0, last + 1)
 }
 
-type Dropped = Pick<EventData['step.completed'], 'dropped' | 'droppedChildren'>
+type Dropped = Partial<Pick<EventData['step.completed'], 'dropped' | 'droppedChildren'>>
 
 class Reading {
   #submission: string | undefined
@@ -131,6 +131,7 @@ class Reading {
         return
       case 'task.requeued':
         this.#state = 'queued'
+        this.#drop(data as EventData['task.requeued'])
         if ((data as EventData['task.requeued']).reason === 'retry') this.#tryAgain()
         return
       case 'task.failed':

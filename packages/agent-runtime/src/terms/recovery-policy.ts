@@ -95,9 +95,16 @@ export function policyFor(given: {
 }): RecoveryPolicy | undefined {
   const tables = tablesOf(given) as readonly RecoverySetting[]
   if (tables.length === 0) return undefined
-  const { fallback, ...policy } = recoveryOf(combineRecovery(...tables))
-  const goesOn = fallback !== undefined && fallback.task !== given.type
-  return Object.freeze(goesOn ? { ...policy, fallback } : policy)
+  return recoveryOf(combineRecovery(...tables.map((table) => withoutItself(given.type, table))))
+}
+
+/** The table as another task has it that hands over to nobody: each answer that only another agent gives is the usual one. */
+function withoutItself(type: string, { fallback, ...table }: RecoverySetting): RecoverySetting {
+  if (fallback === undefined || fallbackOf(fallback).task !== type)
+    return fallback === undefined ? table : { ...table, fallback }
+  if (table.fallbackModels !== undefined) return table
+  const kept = Object.entries(table).filter(([, choice]) => choice !== 'fallback_agent')
+  return Object.fromEntries(kept)
 }
 
 /** The rule for `recovery`; {@link recoveryProblems} checks its fields. */

@@ -212,7 +212,7 @@ export function optionProblems(given: unknown): ConfigProblem[] {
     ...own,
     ...(budget === undefined ? [] : budgetProblems(`${path}budget`, budget)),
     ...retryProblems(retry, `${path}retry.`),
-    ...selfProblems(given, path),
+    ...fallbackProblems(given, path),
     ...unique(tablesOf(given).flatMap((table) => recoveryProblems(table, `${path}recovery.`))),
     ...profileProblems(profile, limits, path),
     ...isolationProblems(given, path),
@@ -220,10 +220,16 @@ export function optionProblems(given: unknown): ConfigProblem[] {
   ]
 }
 
-function selfProblems({ type, recovery }: Readonly<Record<string, unknown>>, path: string): ConfigProblem[] {
+/** The compiler cannot see a task that is named by its name, or by a domain. */
+function fallbackProblems(given: Readonly<Record<string, unknown>>, path: string): ConfigProblem[] {
+  const { type, recovery, output } = given
   const to = fallbackTaskIn(recovery)
-  if (to === undefined || to !== type) return []
-  return [{ path: `${path}recovery.fallback.task`, allowed: 'another task type', given: to }]
+  if (to !== undefined && to === type)
+    return [{ path: `${path}recovery.fallback.task`, allowed: 'another task type', given: to }]
+  const others = tablesOf(given).flatMap((table) => fallbackTaskIn(table) ?? [])
+  if (output !== undefined || others.every((other) => other === type)) return []
+  const allowed = `a schema, because it checks what '${others.find((other) => other !== type)}' gives, which recovery.fallback names`
+  return [{ path: `${path}output`, allowed, given: output }]
 }
 
 /** Tables of several domains have the same problems with what the task type itself gives. */

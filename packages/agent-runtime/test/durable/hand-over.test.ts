@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import {
   createRuntime,
   defineAgent,
   defineDomain,
   defineSupervisor,
   defineTask,
+  NonRetryableError,
+  RuntimeError,
   type TaskDefinition,
 } from '../../src/index.ts'
 import { virtualRuntime } from '../virtual-runtime.ts'
@@ -43,6 +46,17 @@ async function handed(
   return { ...virtual, quick, careful, ran }
 }
 
+/** The line to the store is down at every other read of memos. Returns how often it was. */
+function refusingMemos(store: ExecutionStore): () => number {
+  const read = store.read.bind(store)
+  let reads = 0
+  store.read = ((query: Parameters<typeof read>[0]) => {
+    if (query.kind !== 'memos' || reads++ % 2 === 1) return read(query)
+    return Promise.reject(new RuntimeError('store_unavailable', 'the line is down'))
+  }) as typeof read
+  return () => Math.ceil(reads / 2)
+}
+
 describe('execution: a task that is handed over to another agent', () => {
   test('14.3 the try after the failure calls the other task, and its output is that of the first', async () => {
     const { runtime, elapse, quick, ran } = await handed((input) => `careful ${input}`)
@@ -65,7 +79,7 @@ describe('execution: a task that is handed over to another agent', () => {
     expect(recoveries).toEqual([{ ...handedOver, task: 'careful' }])
     expect(await runtime.status(spawned[0] ?? '')).toMatchObject({
       parent: taskId,
-      labels: { 'recovery.handedOverBy': 'quick' },
+      labels: { 'recovery.handedOverBy': '["quick"]' },
     })
     expect(await runtime.replay(taskId, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
   })
@@ -97,8 +111,8 @@ describe('execution: a task that is handed over to another agent', () => {
     const { runtime, elapse, quick, ran } = await handed(slow)
     const { taskId } = await runtime.submit(quick, 'text')
     await elapse(60_000)
-    expect(await runtime.status(taskId)).toMatchObject({ state: 'failed', attempt: 2 })
-    expect(ran).toEqual(['quick', 'careful'])
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'failed', attempt: 3 })
+    expect(ran).toEqual(['quick', 'careful', 'quick after timeout'])
     const asked = await handed(slow, { recovery: { timeout: 'human_escalation' } })
     const second = await asked.runtime.submit(asked.quick, 'text')
     await asked.elapse(0)
@@ -151,7 +165,7 @@ describe('execution: a task that is handed over to another agent', () => {
       if (nth === 1) throw new Error('not today')
       return 'the second time'
     }
-    const { runtime, elapse, ran } = await handed(turn, { retry: { attempts: 9 } }, (quick) => [
+    const { runtime, elapse, ran } = await handed(turn, {}, (quick) => [
       defineSupervisor({
         type: 'desk',
         input: z.undefined(),
@@ -161,7 +175,145 @@ describe('execution: a task that is handed over to another agent', () => {
     const { taskId } = await runtime.submit('desk', undefined)
     await elapse(0)
     expect(await runtime.status(taskId)).toMatchObject({ state: 'completed' })
-    expect(ran).toEqual(['quick', 'careful', 'quick after crash', 'careful'])
+    const again = ['quick after crash', 'quick after resource_exhaustion', 'careful']
+    expect(ran).toEqual(['quick', 'careful', ...again])
+  })
+
+  test('14.3 each model and the other task have their turn, whatever the number of tries', async () => {
+    const { runtime, elapse, quick, ran } = await handed((input) => input, {
+      retry: { attempts: 1 },
+      recovery: { fallbackModels: ['small', 'tiny'] },
+    })
+    const { taskId } = await runtime.submit(quick, 'text')
+    await elapse(0)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', attempt: 4 })
+    expect(ran.at(-1)).toBe('careful')
+  })
+
+  test('14.3 an error of the other task that is final is final for the first, too', async () => {
+    const { runtime, elapse, quick, ran } = await handed(() => {
+      throw new NonRetryableError('never')
+    })
+    const { taskId } = await runtime.submit(quick, 'text')
+    await elapse(60_000)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'failed', attempt: 2 })
+    expect(ran).toEqual(['quick', 'careful'])
+  })
+
+  test('14.3 a pass whose memos cannot be read ends no hand-over, and makes no second one', async () => {
+    const { runtime, store, elapse, quick, ran } = await handed((input) => input, {
+      model: 'big',
+      recovery: { crash: 'fallback_agent', fallbackModels: ['small'] },
+    })
+    const refused = refusingMemos(store)
+    const { taskId } = await runtime.submit(quick, 'text')
+    await elapse(600_000)
+    // The pass with the small model, and that which calls the other task.
+    expect(refused()).toBe(2)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', output: 'text' })
+    expect(ran).toEqual(['quick', 'quick after resource_exhaustion', 'careful'])
+  })
+
+  test('14.3 a person who has to be asked is asked, also after a pass whose memos could not be read', async () => {
+    const task = defineTask({ type: 'task', ...text, recovery: { crash: 'human_escalation' } }, (ctx) => {
+      if (ctx.failure === undefined) throw new Error('no')
+      return ctx.failure.strategy
+    })
+    const { runtime, store, elapse } = await virtualRuntime({ tasks: [task] })
+    const refused = refusingMemos(store)
+    const { taskId } = await runtime.submit(task, 'text')
+    await elapse(60_000)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'waiting' })
+    const [question] = (await runtime.approvals.list()).approvals
+    await runtime.approvals.approve(question?.approvalId ?? '')
+    await elapse(60_000)
+    expect(refused()).toBe(2)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', output: 'human_escalation' })
+  })
+
+  test('5.5 14.3 a task with as many children as it may have is handed over', async () => {
+    const slow = defineTask({ type: 'slow', input: z.undefined() }, (ctx) => ctx.waitForSignal('go'))
+    const careful = defineTask({ type: 'careful', ...text }, (_ctx, input) => input)
+    const many = defineTask(
+      { type: 'many', ...text, recovery: { fallback: { task: careful } } },
+      async (ctx): Promise<string> => {
+        for (const key of ['a', 'b', 'c']) await ctx.spawn(key, slow, undefined)
+        return 'all'
+      },
+    )
+    const tasks = [slow, careful, many] as TaskDefinition[]
+    const { runtime, elapse } = await virtualRuntime({ tasks, config: { maxChildren: 2 } })
+    const { taskId } = await runtime.submit(many, 'text')
+    await elapse(0)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', output: 'text' })
+    const left = await runtime.list({ types: ['slow'] })
+    expect(left.tasks.map(({ state }) => state)).toEqual(['canceled', 'canceled'])
+  })
+
+  test('12.2 14.3 waits that the handler has left open do not act on a task that was handed over', async () => {
+    const careful = defineTask({ type: 'careful', ...text }, (ctx) => ctx.waitForSignal<string>('go'))
+    const asks = defineTask(
+      { type: 'asks', ...text, recovery: { fallback: { task: careful } } },
+      async (ctx): Promise<string> => {
+        const asked = ctx.requestApproval('plan', 'a', { timeoutMs: 1_000, onTimeout: 'fail' })
+        const told = ctx.waitForSignal('news', { timeoutMs: 2_000 })
+        await Promise.race([asked, told, ctx.sleep('nap', 10)])
+        await ctx.step('look', () => {
+          throw full()
+        })
+        return 'done'
+      },
+    )
+    const { runtime, elapse } = await virtualRuntime({ tasks: [careful, asks] as TaskDefinition[] })
+    const { taskId } = await runtime.submit(asks, 'text')
+    await elapse(0)
+    const [question] = (await runtime.approvals.list()).approvals
+    expect(question?.key).toBe('plan')
+    await elapse(10)
+    expect((await runtime.approvals.list()).approvals).toEqual([])
+    const late = runtime.approvals.reject(question?.approvalId ?? '', { feedback: 'no' })
+    await expect(late).rejects.toThrow('revoked')
+    await elapse(10_000)
+    const { tasks } = await runtime.list({ types: ['careful'] })
+    expect(tasks.map(({ state }) => state)).toEqual(['waiting'])
+    expect(await runtime.explain(taskId)).toMatchObject({ state: 'waiting' })
+    await runtime.signal(tasks[0]?.taskId ?? '', 'go', 'went')
+    await elapse(0)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', output: 'went' })
+    expect(await runtime.replay(taskId, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+  })
+
+  test('6.4 14.3 a hand-over is no sign of an old path: a patch is new where no call came after it', async () => {
+    const patched: boolean[] = []
+    const careful = defineTask({ type: 'careful', ...text }, () => {
+      throw new Error('no')
+    })
+    const task = defineTask(
+      { type: 'task', ...text, recovery: { fallback: { task: careful } } },
+      async (ctx): Promise<string> => {
+        if (ctx.failure === undefined) throw full()
+        patched.push(await ctx.patched('new'))
+        return 'done'
+      },
+    )
+    const { runtime, elapse } = await virtualRuntime({ tasks: [careful, task] as TaskDefinition[] })
+    const { taskId } = await runtime.submit(task, 'text')
+    await elapse(0)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', output: 'done' })
+    expect(patched).toEqual([true])
+  })
+
+  test('6.3 14.3 a retry begins with the handler, and calls the other task again', async () => {
+    const { runtime, elapse, quick, ran } = await handed((_, nth) => (nth === 1 ? 'long' : 'ok'), {
+      output: z.string().max(2),
+      recovery: { invalid_output: 'fail' },
+    })
+    const { taskId } = await runtime.submit(quick, 'text')
+    await elapse(0)
+    const retried = await runtime.retry(taskId)
+    await elapse(0)
+    expect(await runtime.status(retried.taskId)).toMatchObject({ state: 'completed', output: 'ok' })
+    expect(ran).toEqual(['quick', 'careful', 'quick', 'careful'])
   })
 
   test('14.3 the table of a domain names it, and hands its own task over to nobody', () => {
@@ -175,6 +327,22 @@ describe('execution: a task that is handed over to another agent', () => {
       fallback: { task: 'careful' },
     })
     expect(of('careful')?.fallback).toBeUndefined()
+    // Nobody has another agent for it: the usual answers hold.
+    expect(of('careful')?.table).toMatchObject({ timeout: 'retry_with_backoff', resource_exhaustion: 'fail' })
+    const web = defineDomain({ name: 'web', recovery: { fallback: { task: 'browser' } } })
+    const both = defineTask({ type: 'careful', ...text, domain: [legal, web] }, (_, it) => it).recovery
+    expect(both?.fallback).toEqual({ task: 'browser' })
+  })
+
+  test('14.3 a task that is handed over by a name needs an output schema', () => {
+    const legal = defineDomain({ name: 'legal', recovery: { fallback: { task: 'careful' } } })
+    const of = { type: 'quick', input: z.string() }
+    const message = "task 'quick': output: a schema, because it checks what 'careful' gives"
+    expect(() => defineTask({ ...of, recovery: { fallback: { task: 'careful' } } }, () => '')).toThrow(
+      message,
+    )
+    expect(() => defineTask({ ...of, domain: legal }, () => '')).toThrow(message)
+    expect(defineTask({ ...of, type: 'careful', domain: legal }, () => '').recovery?.fallback).toBeUndefined()
   })
 
   test('14.3 a task that hands over to itself, in a circle or to one that is not there is refused', async () => {
@@ -201,8 +369,11 @@ describe('execution: a task that is handed over to another agent', () => {
     defineTask({ ...of, recovery: { fallback: { task: counts } } }, (_, it) => it)
     // @ts-expect-error -- it does not take the input
     defineTask({ ...of, recovery: { fallback: { task: adds } } }, (_, it) => it)
+    const open = { type: 't', input: z.string() }
     // @ts-expect-error -- this one has no output schema
-    defineTask({ type: 't', input: z.string(), recovery: { fallback: { task: wide } } }, (_, it) => it)
+    expect(() => defineTask({ ...open, recovery: { fallback: { task: wide } } }, (_, it) => it)).toThrow(
+      'output: a schema',
+    )
     const task = defineTask({ ...of, recovery: { fallback: { task: wide } } }, (_, it) => it)
     expect(task.recovery?.fallback).toEqual({ task: 'wide' })
     const agent = defineAgent(

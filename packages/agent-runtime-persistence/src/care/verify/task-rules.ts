@@ -5,6 +5,8 @@ import {
   childPolicies,
   type EventData,
   foldEvents,
+  handOverKey,
+  isHandOver,
   type IdCodec,
   isFinal,
   laneRank,
@@ -351,9 +353,11 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
       textOf([...children.keys()].toSorted()),
       textOf(open.toSorted()),
     )
+    const others = handOversIn(events)
     for (const { key, task, position, policy, seq } of own) {
       const event = events[seq - 1]
       const where = `task ${row.id}, child ${key}`
+      if (isHandOver(key)) faults.same(`${where}, type`, others.get(key), event?.it['type'])
       faults.same(`${where}, event`, childrenSince.get(key), seq)
       faults.same(`${where}, key`, event?.it['key'], key)
       faults.same(`${where}, position`, event?.it['position'], position)
@@ -453,6 +457,14 @@ function endingOf({ type, it }: ReadEvent): Ending {
 
 function textOf(value: unknown): string | undefined {
   return value === undefined ? undefined : canonical(value)
+}
+
+/** The types that the task was handed over to, by the keys of their children. */
+function handOversIn(events: readonly ReadEvent[]): ReadonlyMap<string, string> {
+  const types = events.flatMap(({ type, it }) =>
+    type === 'task.requeued' ? ((it as Partial<EventData['task.requeued']>).recovery?.task ?? []) : [],
+  )
+  return new Map(types.map((type, at) => [handOverKey(at + 1), type]))
 }
 
 /** The model of a task that has fallen back to another. */

@@ -1,0 +1,49 @@
+import {
+  decideChain,
+  describeError,
+  HANDED_OVER_LABEL,
+  type HandedOver,
+  handOverKey,
+  MAX_HAND_OVERS,
+  NonRetryableError,
+  SHUTDOWN_LABEL,
+} from '@ku0/agent-runtime-core'
+import { TaskFailed } from '../../api/errors.ts'
+import { callOwnChild, type ChildCaller } from './children.ts'
+
+/**
+ * The try after a failure that was answered with another agent: it calls the other task with its own input, and gives its output. Steps that
+ * were recorded before are not asked for. Source: `docs/semantics.md 14.3`.
+ */
+export async function callOther(caller: ChildCaller, { task, model, nth }: HandedOver): Promise<unknown> {
+  const { pass, submission } = caller
+  pass.wentLive()
+  const { type } = pass.attempt.claim
+  const chain = decideChain(submission, type, task)
+  if (chain.as !== 'goes_on') {
+    const types = chain.types.join("', '")
+    const why =
+      chain.as === 'circle'
+        ? `it was handed over by '${types}'`
+        : `a task is handed over at most ${MAX_HAND_OVERS} times, and it was by '${types}'`
+    throw new NonRetryableError(`task '${type}' is not handed over to '${task}': ${why}`)
+  }
+  const shutdownMs = submission.labels?.[SHUTDOWN_LABEL]
+  const options = {
+    labels: {
+      [HANDED_OVER_LABEL]: chain.label,
+      ...(shutdownMs === undefined ? {} : { [SHUTDOWN_LABEL]: shutdownMs }),
+    },
+    ...(model === undefined ? {} : { model }),
+  }
+  try {
+    return await callOwnChild(caller, handOverKey(nth), task, submission.input, options)
+  } catch (error) {
+    throw error instanceof TaskFailed ? asOwn(error) : error
+  }
+}
+
+/** The handler itself has its turn after that, so that another try may help. */
+function asOwn({ taskId, kind, cause }: TaskFailed): TaskFailed {
+  return new TaskFailed(taskId, kind, describeError(cause))
+}
