@@ -73,7 +73,7 @@ describe('an evaluation (docs/semantics.md 15.3)', () => {
     expect(ws.agentCount).toBe(1)
   })
 
-  test('15.3 of a known key is found again, or conflicts with what it said', () => {
+  test('15.3 one of a known key is found again, or conflicts with what it said', () => {
     const ws = setOf()
     evaluate(ws, it({ key: 'k' }))
     expect(evaluate(ws, it({ key: 'k' }))).toMatchObject({ as: 'recorded', deduplicated: true })
@@ -91,7 +91,7 @@ describe('an evaluation (docs/semantics.md 15.3)', () => {
     expect(ws.evaluations).toHaveLength(3)
   })
 
-  test('15.3 of a new agent is refused where there are as many as there may be', () => {
+  test('15.3 one of a new agent is refused where there are as many as there may be', () => {
     expect(evaluate(setOf(undefined, 5), it())).toEqual({ as: 'full' })
     expect(evaluate(setOf(undefined, 4), it()).as).toBe('recorded')
     expect(evaluate(setOf(known, 5), it()).as).toBe('recorded')

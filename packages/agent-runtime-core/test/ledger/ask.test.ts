@@ -120,7 +120,7 @@ describe('a submission beyond the credits of its client (docs/semantics.md 11.9)
     })
   })
 
-  test('11.9 of a client that is not there yet is judged by the credits that each begins with', () => {
+  test('11.9 one of a client that is not there yet is judged by the credits that each begins with', () => {
     expect(objection({ client: 'bob', cost: 2 })).toBeUndefined()
     expect(objection({ client: 'bob', cost: 3 })?.verdict).toMatchObject({ client: 'bob', credits: 2 })
     expect(objection({ client: undefined, cost: 3 })?.verdict).toMatchObject({ client: '', credits: 2 })
@@ -158,7 +158,7 @@ describe('an entry of a ledger (docs/semantics.md 11.8)', () => {
     expect(posted(before, { kind: 'set', amount: 1 }).entries).toHaveLength(1)
   })
 
-  test('11.8 of a client that had credits before comes behind an opening with these', () => {
+  test('11.8 the first of a client that had credits before comes behind an opening with these', () => {
     const first = posted(client({ entries: 0 }), { kind: 'purchase', amount: 3 })
     expect(first.entries).toEqual([
       [1, 'opening', 2 * one, 2 * one],
@@ -203,7 +203,7 @@ describe('a purchase (docs/semantics.md 11.8)', () => {
     ])
   })
 
-  test('11.8 of a known key is found again, or conflicts where it was of another amount', () => {
+  test('11.8 one of a known key is found again, or conflicts where it was of another amount', () => {
     const { ws } = buy({ key: 'k' })
     const entries = new Map([[entryKey('ada', 'k'), ws.lastEntry]])
     const again = buy({ key: 'k' }, { entries })

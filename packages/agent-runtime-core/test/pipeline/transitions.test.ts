@@ -43,7 +43,7 @@ const begun = (from: number, to: number) =>
 const withEvents = (log: PipelineLog, type: string, count: number) =>
   published({ terms, log }, type, { count })
 const pipelinesOf = (log: PipelineLog) => new Map([[2, { task: 2, terms, log }]])
-const pipeline: TaskRow = { ...task, id: 2, state: 'waiting', lease: null, waitReason: 'child' }
+const pipeline: TaskRow = { ...task, id: 2, state: 'waiting', lease: null, waitReason: 'children' }
 
 /** Task 7, which runs, is the stage of this name of the pipeline that is task 2; task 8 is the other one. */
 function stageSet(stage: 'from' | 'to', log = stage === 'from' ? begun(7, 8) : begun(8, 7), more: Rows = {}) {
@@ -134,7 +134,7 @@ describe('a publication (docs/semantics.md 13.2)', () => {
     expect(JSON.parse(ws.events[0]?.data ?? '')).toMatchObject({ key: 'p', result: { count: 2, first: 2 } })
   })
 
-  test('13.2 of several types keeps their order, and each has the hash of its key', () => {
+  test('13.2 one of several types keeps their order, and each has the hash of its key', () => {
     const ws = stageSet('from')
     const it = publication({ type: ['x', 'x', 'y'], events: ['1', '2', '3'], keyHashes: [4, null, 0] })
     expect(publish(ws, it)).toEqual({ fenced: 'ok', as: 'published' })
@@ -159,7 +159,7 @@ describe('a publication (docs/semantics.md 13.2)', () => {
     expect(each).toEqual(once)
   })
 
-  test('13.2 of a partition says so, and its pipeline has the name that was given to it', () => {
+  test('13.2 one of a partition says so, and its pipeline has the name that was given to it', () => {
     const stages = [{ stage: 'from', publishes: ['x'], subscribes: [], partitions: 2 }]
     const parted = { stages, maxUnread: 3 }
     const log = stageBegun({ terms: parted, log: emptyLog(parted) }, { stage: 'from', partition: 2 }, 7)
@@ -238,7 +238,7 @@ describe('a receipt (docs/semantics.md 13.2)', () => {
     expect(receive(twice, receipt({ max: 1 }))).toMatchObject({ ranges: [[1, 1]], full: ['x'] })
   })
 
-  test('13.2 of nothing writes nothing; the end of the stream is recorded', () => {
+  test('13.2 an empty one writes nothing; the end of the stream is recorded', () => {
     const ws = stageSet('to')
     expect(receive(ws, receipt())).toEqual({ fenced: 'ok', as: 'none' })
     expect(ws.events).toEqual([])
@@ -405,7 +405,7 @@ describe('the keys of pipelines (docs/semantics.md 13.2)', () => {
     expect([0, 4].map((hash) => partitionFor(hash, 1, 3))).toEqual([1, 2])
   })
 
-  test('13.2 slots that are short are told with the setting that ends it', () => {
+  test('13.2 the words for slots that are short have the setting that ends it', () => {
     expect(slotShortageText({ tasks: 3, slots: 1 })).toContain('its 3 tasks share 1 slot, so')
     expect(slotShortageText({ tasks: 3, slots: 2 })).toContain('share 2 slots, so they take turns')
   })

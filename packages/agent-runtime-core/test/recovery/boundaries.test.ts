@@ -66,7 +66,7 @@ describe('the failures in a history (docs/semantics.md 14.3)', () => {
     expect(pastFailure(other.map((type) => event(2, { attempt: 2, reason: 'retry' }, type)))).toEqual({})
   })
 
-  test.each(['retry', 'expired', 'owner_dead'] as const)('14.3 are told of a return for %s', (reason) => {
+  test.each(['retry', 'expired', 'owner_dead'] as const)('14.3 are there after a return for %s', (reason) => {
     const it = { seq: 3, at: 30, attempt: 1, reason }
     expect(pastFailure([event(3, { attempt: 2, reason })])).toStrictEqual(
       reason === 'retry' ? { failure: it } : { crash: it },
@@ -74,7 +74,7 @@ describe('the failures in a history (docs/semantics.md 14.3)', () => {
   })
 
   test.each(['yielded', 'released', 'preempted', 'restarted', 'drained'])(
-    '14.3 are not told of a return for %s, and neither a model nor another task is',
+    '14.3 are not there after a return for %s, and neither is a model nor another task',
     (reason) => {
       const recovery = { category: 'crash', kind: 'error', strategy: 'fallback_agent', model: 'm', task: 't' }
       expect(pastFailure([event(3, { attempt: 2, reason, recovery })])).toEqual({})

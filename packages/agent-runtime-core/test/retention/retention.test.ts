@@ -166,7 +166,7 @@ describe('the tasks that retention keeps (docs/semantics.md 6.6)', () => {
     )
   })
 
-  test('6.6 of several counts the first that fits is used, and the state without exceptions has none', () => {
+  test('6.6 the first of several counts that fits is used, and the state without exceptions has none', () => {
     const rules = rulesOf({ completed: { count: 9 }, failed: 'forever', canceled: 'forever' })
     const found = [8, 9, 9].map((count, at) => ({ state: 'completed', count, from: at }) as const)
     expect(dueGroups(rules, now, found)).toEqual([{ state: 'completed', below: 1 }])

@@ -89,7 +89,7 @@ describe('a supervised child that fails (docs/semantics.md 14.2)', () => {
     expect(ws.events).toHaveLength(before)
   })
 
-  test('14.2 fails for good where it is temporary, or lacks what no restart brings', () => {
+  test('14.2 fails permanently where it is temporary, or lacks what no restart brings', () => {
     const temporary = house('temporary')
     end(temporary, failed)
     expect(told(temporary)).toEqual(['7 task.failed', '2 child.ended'])

@@ -69,7 +69,7 @@ function house(
     keys = [supervisorKey(terms)],
     tasks = [supervisor, ...children.map((row) => waiting(row.task))],
     ...more
-  }: Omit<Rows, 'waits'> & { keys?: readonly string[] } = {},
+  }: Omit<Rows, 'waits' | 'keys'> & { keys?: readonly string[] } = {},
   settings = config,
 ): WorkingSet {
   const waits = new Map([[7, keys.map((key) => waitOf(key))]])
@@ -372,7 +372,7 @@ describe('the error of a supervisor that lost a child (docs/semantics.md 14.2)',
     expect(text([], '{"error":1}')).toHaveProperty('cause', 1)
   })
 
-  test('14.2 of one that supervises no more, or has a maximum of one', () => {
+  test('14.2 is that of one that supervises no more, or has a maximum of one', () => {
     const gone = house([], { keys: [] })
     expect(lostText(gone, { id: 7 }, 'a', { text: '{}', blob: null })).toContain(
       'after 0 restarts within 0 ms, and maxRestarts is 0',

@@ -32,7 +32,7 @@ describe('a swarm as people see it (docs/semantics.md 10.6)', () => {
 
   test('10.6 has what is left of its budget, never less than nothing, and null where it has none', () => {
     const rest = (spentUs: number, sharedBudget: object = swarm.terms.sharedBudget ?? {}) =>
-      record([], { ...swarm, spentUs, terms: { ...swarm.terms, sharedBudget } } as typeof swarm).rest
+      record([], { ...swarm, spentUs, terms: { ...swarm.terms, sharedBudget } }).rest
     expect(rest(100)).toEqual({ cpuTimeUs: 900, memoryBytes: 1_000 })
     expect(rest(1_001)).toMatchObject({ cpuTimeUs: 0 })
     expect(rest(100, {})).toEqual({ cpuTimeUs: null, memoryBytes: null })

@@ -52,14 +52,14 @@ const suspend = (...waits: readonly object[]): Write =>
   ({ kind: 'suspend', leaseId, waits, stay: false }) as unknown as Write
 
 describe('the rows behind a lease or an id', () => {
-  test('of a holder: its lease, then its task', () => {
+  test('a holder: its lease, then its task', () => {
     expect(wanted({}, progress)).toEqual({ leases: [3] })
     expect(wanted({ leases: [lease] }, progress)).toEqual({ tasks: [7] })
     expect(wanted(held, progress)).toBeUndefined()
     expect(wanted({}, { ...checkpoint, leaseId: 'no lease' })).toBeUndefined()
   })
 
-  test('of a named task: the one of the name, then the one of the number, with its lease', () => {
+  test('a named task: the one of the name, then the one of the number, with its lease', () => {
     expect(wanted({}, cancel)).toEqual({ explicitIds: ['mine'] })
     expect(wanted({ explicitIds: new Map([['mine', 7]]) }, cancel)).toEqual({ tasks: [7] })
     expect(wanted({ ...mine, leases: [] }, cancel)).toEqual({ leases: [3] })
@@ -87,7 +87,7 @@ describe('the rows beside a task', () => {
     })
   })
 
-  test('of one that waits for an approval: its memos, its children of old, and its family', () => {
+  test('one that waits for an approval: its memos, its children of old, and its family', () => {
     const verdicts = new Map([[7, { approvedSeq: 0, rejections: 0 }]])
     const asking = waitsOf(wait({ kind: 'approval' }))
     const rows: Rows = {
@@ -244,7 +244,7 @@ describe('the rows of an end', () => {
     expect(wanted(held, { ...settle, backOff: { keys: ['k'], retryAfterMs: 1 } })).toEqual({ naming: ['k'] })
   })
 
-  test('of a lease that ran out, or whose process is gone: the task with its family', () => {
+  test('a lease that ran out, or whose process is gone: the task with its family', () => {
     const rows = { tasks: [{ ...task, parent: 2 }], ...family(childRow(7, 8)) }
     for (const kind of ['lapsed', 'orphans'] as const) {
       expect(due(rows, { [kind]: [lease] })).toEqual({ tasks: [2, 8] })
@@ -253,17 +253,17 @@ describe('the rows of an end', () => {
     expect(due({ tasks: [{ ...task, waits: 1 }] }, { lapsed: [lease] })).toEqual({ waits: [7] })
   })
 
-  test('of a task that is due: its waits, by its row as it is known', () => {
+  test('a task that is due: its waits, by its row as it is known', () => {
     expect(due({}, { due: [{ ...task, waits: 1 }] })).toEqual({ waits: [7] })
     expect(due({ tasks: [task] }, { due: [{ ...task, waits: 1 }] })).toBeUndefined()
   })
 
-  test('of a budget whose time is over: its task, with its family and what it recorded', () => {
+  test('a budget whose time is over: its task, with its family and what it recorded', () => {
     const rows = { tasks: [{ ...task, lease: null, parent: 2 }] }
     expect(due(rows, { budgets: [budget()] })).toEqual({ tasks: [2], recorded: [7] })
   })
 
-  test('of a route that is probed: the probe', () => {
+  test('a route that is probed: the probe', () => {
     const probed = (probe: number | null) => ({ circuits: new Map([['work', circuit({ probe })]]) })
     expect(due(probed(7), {})).toEqual({ tasks: [7] })
     expect(due(probed(null), {})).toBeUndefined()
@@ -282,7 +282,7 @@ describe('the rows of an answer to a budget', () => {
     budgets: budgetsIn(budget({ above: 6, ...own }), budget({ task: 6, ...above })),
   })
 
-  test('those that are parked for each budget that asks, with its task', () => {
+  test('the tasks that are parked for each budget that asks, with its task', () => {
     expect(wanted(asking({ asked }, {}), answer)).toEqual({ recorded: [7], parked: [7] })
     expect(wanted(asking({}, { asked }), answer)).toEqual({ recorded: [6], parked: [6] })
     expect(wanted(asking({}, {}), answer)).toBeUndefined()
@@ -307,7 +307,7 @@ describe('the rows of a line that is crossed', () => {
       }),
     ),
   })
-  const spend = (more: object = {}): Write => ({ ...settle, charged, ...more }) as Write
+  const spend = (more: object = {}): Write => ({ ...settle, charged, ...more })
   const step = { kind: 'recordStep', leaseId, key: 'a', position: 0, durationMs: 1, result: '1' } as const
 
   test('the trees of the budget and of those that spend, and none short of it', () => {
