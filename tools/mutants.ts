@@ -8,7 +8,6 @@
 // --missed: writes there which mutants were not killed, and why. --again: runs those of such a file alone, one after another.
 // A mutant meets the quick draws of its tests, up to the first that fails; one that lives through them meets the long ones.
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'

@@ -556,7 +556,9 @@ for (const uses of draws<readonly string[]>([], ['rarer']))
       const state = async () => (await runtime.status(taskId))?.state
       await expect.poll(state, { timeout: 50_000 }).toBe('waiting')
       const list = (await agent('supervisors')).out
-      expect((await agent('list', '--state', 'waiting')).out).toContain('for supervised children (one_for_one')
+      expect((await agent('list', '--state', 'waiting')).out).toContain(
+        'for supervised children (one_for_one',
+      )
       expect(list).toMatch(/^SUPERVISOR +TYPE +STATE +STRATEGY +CHILDREN +RUNNING +RESTARTS\n/)
       expect(list).toMatch(/ guards +waiting +one_for_one +0 of 2 open +0 +0 of 5 in 1 min\n/)
       expect(await json('supervisors', '--limit', '1')).toMatchObject({ supervisors: [{ taskId }] })

@@ -3,7 +3,13 @@ import { categoriesOf } from '../../src/recovery/categories.ts'
 import { decideRecovery, type RecoveryCase } from '../../src/recovery/decide.ts'
 import { escalationKey, isEscalation } from '../../src/recovery/escalation.ts'
 import { fallBack } from '../../src/recovery/fall-back.ts'
-import { decideChain, handOverKey, isHandOver, MAX_HAND_OVERS } from '../../src/recovery/hand-over.ts'
+import {
+  decideChain,
+  HANDED_OVER_LABEL,
+  handOverKey,
+  isHandOver,
+  MAX_HAND_OVERS,
+} from '../../src/recovery/hand-over.ts'
 import { pastFailure } from '../../src/recovery/past-failure.ts'
 import { decidePassStart } from '../../src/recovery/pass-start.ts'
 import { defaultRecoveryTable, nextAgent, nextModel } from '../../src/recovery/recovery.ts'
@@ -148,9 +154,12 @@ describe('another agent (docs/semantics.md 14.3)', () => {
   })
 
   test('14.3 a chain has 8 tasks at the most', () => {
-    const before = (length: number) => Array.from({ length }, (_, at) => `t${at}`).join(' > ')
-    expect(decideChain(before(MAX_HAND_OVERS - 1), 'a', 'b')).toBe(`${before(7)} > a`)
-    expect(decideChain(before(MAX_HAND_OVERS), 'a', 'b')).toBeUndefined()
+    const before = (length: number) => Array.from({ length }, (_, at) => `t${at}`)
+    const chain = (types: readonly string[]) =>
+      decideChain({ parentId: 'p', labels: { [HANDED_OVER_LABEL]: JSON.stringify(types) } }, 'a', 'b')
+    const most = before(MAX_HAND_OVERS - 1)
+    expect(chain(most)).toEqual({ as: 'goes_on', label: JSON.stringify([...most, 'a']) })
+    expect(chain([...most, 'z'])).toEqual({ as: 'too_long', types: [...most, 'z', 'a'] })
   })
 
   test('14.3 a task with another model leaves the quota of the old one, and keeps its others', () => {
@@ -250,7 +259,7 @@ describe('a pass after a crash (docs/semantics.md 14.3)', () => {
       failure: crash,
       recovery: { ...recovery, task: 'careful' },
     })
-    expect(start({ handedOver: { task: 'careful', seq: 3 } })).toEqual({ as: 'run' })
+    expect(start({ handedOver: { task: 'careful', nth: 3 } })).toEqual({ as: 'run' })
     expect(start({ crash: undefined as never })).toEqual({ as: 'run' })
   })
 

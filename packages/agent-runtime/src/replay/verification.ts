@@ -132,6 +132,9 @@ class Verification implements ReplayWatch {
         if (!isExpected) return this.#conclude('threw', more)
         return this.#conclude(diverged === undefined ? 'agreed' : 'diverged', { ...more, diverged })
       }
+      // Only a store that answers nothing interrupts a pass, and the past of this one was read before.
+      case 'interrupted':
+        return this.#conclude('threw', { unused, end: { call: 'throw' }, error: how.error })
       case 'stopped': {
         const { kind, error } = how
         const verdict =

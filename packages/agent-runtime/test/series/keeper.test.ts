@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS, type Sample } from '@ku0/agent-runtime-core'
+import { HOUR_MS, MINUTE_MS, type Sample, type Write } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask } from '../../src/index.ts'
@@ -21,7 +21,7 @@ async function newStage() {
   const write = store.write.bind(store)
   const written: (readonly Sample[])[] = []
   store.write = (operation) => {
-    if (operation.kind === 'sample') written.push(operation.samples)
+    if (operation.kind === 'sample') written.push((operation as unknown as Write<'sample'>).samples)
     return write(operation)
   }
   return { ...stage, written }
