@@ -423,7 +423,7 @@ export function credits({ rule, timed, expect }: Suite): void {
         start: { startsInMs: null, restsOn: { as: 'nothing', because: 'no_credits' } },
       })
       expect(explained?.summary).toBe(
-        'client ada has 4 credits, and the task that comes next in its queue is estimated to cost 5: 1 missing; the client was asked for them; buy credits with credits.purchase',
+        'client ada has 4 credits, and the task that comes next in its queue is estimated to cost 5: 1 missing; the client was asked for them; buy credits with credits.purchase, or agent-runtime credits buy ada AMOUNT',
       )
       const short = { client: 'ada', credits: 4, asked: 5, missing: 1, since: scene.now }
       expect(explained?.credits).toEqual(short)

@@ -145,8 +145,8 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
       })
       scene.free('w')
       expect((await scene.read({ kind: 'explain', taskId }))?.summary).toBe(
-        "waits for the moment for child 'b' to start, once 'a' is ready or the moment for child 'c' to start, once 'a' is ready and 'a' has completed" +
-          ' or its supervised children (rest_for_one, at most 2 restarts in 1 s)',
+        'waits for its supervised children (rest_for_one, at most 2 restarts in 1 s)' +
+          " or the moment for child 'b' to start, once 'a' is ready or the moment for child 'c' to start, once 'a' is ready and 'a' has completed",
       )
       await fail(scene, first)
       const again = await scene.claim()

@@ -108,12 +108,15 @@ describe('the failures in a history (docs/semantics.md 14.3)', () => {
     const handed = { recovery: { category: 'crash', kind: 'error', strategy: 'fallback_agent', task: 'b' } }
     const after = (...more: readonly object[]) =>
       pastFailure([retry(2, handed), ...more.map((it, at) => retry(3 + at, it))]).handedOver
-    expect(after()).toStrictEqual({ task: 'b', seq: 2 })
-    expect(after({})).toStrictEqual({ task: 'b', seq: 2, isOver: true })
-    expect(after({}, {})).toStrictEqual({ task: 'b', seq: 2, isOver: true })
+    expect(after()).toStrictEqual({ task: 'b', nth: 1 })
+    const again = { recovery: { category: 'crash', kind: 'error', strategy: 'restart' } }
+    expect(after({})).toStrictEqual({ task: 'b', nth: 1 })
+    expect(after(again)).toStrictEqual({ task: 'b', nth: 1, isOver: true })
+    expect(after(again, {})).toStrictEqual({ task: 'b', nth: 1, isOver: true })
+    expect(after({ interrupted: true })).toStrictEqual({ task: 'b', nth: 1 })
     expect(after({ restartedBy: 's' })).toBeUndefined()
-    expect(after({}, handed)).toStrictEqual({ task: 'b', seq: 4 })
-    expect(after({ reason: 'expired', restartedBy: 's' })).toStrictEqual({ task: 'b', seq: 2 })
+    expect(after(again, handed)).toStrictEqual({ task: 'b', nth: 2 })
+    expect(after({ reason: 'expired', restartedBy: 's' })).toBeUndefined()
     expect(pastFailure([retry(2)])).not.toHaveProperty('handedOver')
   })
 })
@@ -204,7 +207,7 @@ describe('the number of tries (docs/semantics.md 14.3)', () => {
     random: 0,
   }
 
-  test('14.3 ends the same try and another agent, and no question', () => {
+  test('14.3 ends the same agent, and no other one and no question', () => {
     const of = (strategy: 'restart' | 'fallback_agent' | 'human_escalation', tries: number) =>
       decideRecovery({
         ...first,
@@ -215,8 +218,9 @@ describe('the number of tries (docs/semantics.md 14.3)', () => {
       recovery: { category: 'crash', kind: 'error', strategy: 'restart' },
       delayMs: 0,
     })
-    expect([of('restart', 3), of('fallback_agent', 3)]).toEqual([undefined, undefined])
-    expect(of('fallback_agent', 2)).toMatchObject({ delayMs: 0, recovery: { model: 'small' } })
+    expect(of('restart', 3)).toBeUndefined()
+    for (const tries of [2, 3, 9])
+      expect(of('fallback_agent', tries)).toMatchObject({ delayMs: 0, recovery: { model: 'small' } })
     expect(of('human_escalation', 9)).toMatchObject({ delayMs: 0 })
   })
 
