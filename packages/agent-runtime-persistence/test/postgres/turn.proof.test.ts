@@ -257,12 +257,21 @@ test('a process that only renews leases waits for its turn without haste', async
   await one.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
   one.demand('w', 1)
   await expect.poll(() => claims).toHaveLength(1)
-  await client.query(`SELECT pg_advisory_lock(${turnKey}, 0)`)
-  // Its next commit comes to nothing, since it was decided in the belief that the process is alone.
-  await client.query('UPDATE head SET version = version + 1')
-  await expect.poll(() => locksOfTurn(client), { interval: 5 }).toContain('turn is waited for')
-  expect(await locksOfTurn(client)).toEqual(['turn', 'turn is waited for'])
-  await client.query(`SELECT pg_advisory_unlock(${turnKey}, 0)`)
+  // On a busy machine a renewal may be late before it asks, and hurries then: another one follows.
+  let seen: readonly string[] = []
+  for (let round = 0; round < 10 && seen.length !== 2; round += 1) {
+    await client.query(`SELECT pg_advisory_lock(${turnKey}, 0)`)
+    // Its next commit comes to nothing, since it was decided in the belief that the process is alone.
+    await client.query('UPDATE head SET version = version + 1')
+    const look = async () => {
+      seen = await locksOfTurn(client)
+      return seen
+    }
+    await expect.poll(look, { interval: 5 }).toContain('turn is waited for')
+    await client.query(`SELECT pg_advisory_unlock(${turnKey}, 0)`)
+    await expect.poll(() => locksOfTurn(client), { interval: 5 }).not.toContain('turn is waited for')
+  }
+  expect(seen).toEqual(['turn', 'turn is waited for'])
 })
 
 test('a process that has nothing to write gives its turn back, however short it was', async () => {
