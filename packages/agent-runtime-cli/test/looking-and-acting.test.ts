@@ -436,7 +436,7 @@ for (const uses of draws<readonly string[]>([], ['rarer']))
       )
       const counted = await agent('prune', '--canceled', '1ms')
       expect(counted.out).toMatch(
-        /^(\d+) tasks would be deleted: 0 completed, 0 failed, \1 canceled; add --yes to delete them\n$/,
+        /^(\d+) tasks? would be deleted: 0 completed, 0 failed, \1 canceled; add --yes to delete them\n$/,
       )
       expect((await agent('prune', '--canceled', '1ms', '--dry-run')).out).toBe(counted.out)
       expect(await agent('prune', '--canceled', '1ms', '--dry-run', '--yes')).toMatchObject({
@@ -456,10 +456,10 @@ for (const uses of draws<readonly string[]>([], ['rarer']))
       ).tasks
       const counted = await agent('retry', '--type', 'fail', '--state', 'failed')
       expect(counted.out).toBe(
-        `${before.length + 1} tasks would run again, except those that were retried before; add --yes to retry them\n`,
+        `${before.length + 1} ${before.length === 0 ? 'task' : 'tasks'} would run again, except those that were retried before; add --yes to retry them\n`,
       )
       const first = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
-      expect(first.out).toMatch(/^\d+ tasks submitted again\n/)
+      expect(first.out).toMatch(/^\d+ tasks? submitted again\n/)
       await expect.poll(() => runtime.count({ types: ['fail'], states: ['queued', 'running'] })).toBe(0)
       const again = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
       expect(again.out).toContain(' left alone: retried before; --again')
