@@ -214,7 +214,7 @@ function startAgain(
 ): void {
   const reason = ended === 'expired' || ended === 'owner_dead' ? ended : 'retry'
   if (reason === 'retry') dropBackOffs(ws, task)
-  // It begins anew, with its own handler.
+  // Its own handler has the work again.
   for (const child of ws.childrenOf(task).values())
     if (isHandOver(child.key))
       cancel(ws, { taskId: idOf(ws, child.task), reason: 'a supervisor has started its parent again' })

@@ -3,7 +3,7 @@ import { prune } from '../../src/retention/prune.ts'
 import type { PrunableRow } from '../../src/retention/row.ts'
 import { parseExecutionConfig } from '../../src/schemas.ts'
 import { NeedsRound, type TaskRow } from '../../src/transition.ts'
-import { ids, now, type Rows, task, workingSet } from '../transition/rows.ts'
+import { ids, now, prunableRow, type Rows, task, workingSet } from '../transition/rows.ts'
 
 const { config: rules } = parseExecutionConfig({
   retention: { completed: { ageMs: 1_000 }, failed: { count: 2 }, canceled: 'forever' },
@@ -16,24 +16,7 @@ const over = (id: number, changes: Partial<TaskRow> = {}): TaskRow => ({
   finishedAt: now.at - 1_000,
   ...changes,
 })
-const prunable = (id: number, changes: Partial<PrunableRow> = {}): PrunableRow => ({
-  id,
-  state: 'completed',
-  type: 'work',
-  finishedAt: now.at - 1_000,
-  parent: null,
-  hasOpenChildren: false,
-  isLastRun: false,
-  isDamaged: false,
-  isNewest: false,
-  key: null,
-  leases: [],
-  blobs: [],
-  hashes: new Uint8Array(),
-  sums: new Map(),
-  named: new Map(),
-  ...changes,
-})
+const prunable = (id: number, changes: Partial<PrunableRow> = {}) => prunableRow({ id, ...changes })
 const rowsOf = (...all: readonly PrunableRow[]): Rows => ({
   tasks: all.map(({ id, state }) => over(id, { state })),
   prunable: new Map(all.map((row) => [row.id, row])),

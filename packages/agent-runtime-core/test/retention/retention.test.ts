@@ -8,6 +8,7 @@ import {
   perState,
 } from '../../src/retention/retention.ts'
 import type { PrunableRow, RetentionCutoff } from '../../src/retention/row.ts'
+import { prunableRow } from '../transition/rows.ts'
 
 const day = 86_400_000
 const now = 1_000 * day
@@ -18,24 +19,7 @@ function rulesOf(retention: object) {
   return config.retention
 }
 
-const row = (more: Partial<PrunableRow> = {}): PrunableRow => ({
-  id: 7,
-  state: 'completed',
-  type: 'work',
-  finishedAt: now - 10 * day,
-  parent: null,
-  hasOpenChildren: false,
-  isLastRun: false,
-  isDamaged: false,
-  isNewest: false,
-  key: null,
-  leases: [],
-  blobs: [],
-  hashes: new Uint8Array(),
-  sums: new Map(),
-  named: new Map(),
-  ...more,
-})
+const row = (more: Partial<PrunableRow> = {}) => prunableRow({ finishedAt: now - 10 * day, ...more })
 
 describe('the tasks that retention keeps (docs/semantics.md 6.6)', () => {
   test('6.6 the defaults keep completed and canceled tasks for 7 days, and failed ones for 90', () => {

@@ -6,6 +6,7 @@ import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { createIdCodec } from '../../src/store/ids.ts'
 import { profileConfigs } from '../../src/profile/profile.ts'
 import type { ResourceLimits } from '../../src/profile/schema.ts'
+import type { PrunableRow } from '../../src/retention/row.ts'
 import { unused } from '../../src/swarm/agents.ts'
 import {
   type AccessTokenRow,
@@ -293,3 +294,25 @@ export const accessToken = (changes: Partial<AccessTokenRow> = {}): AccessTokenR
   revokedAt: null,
   ...changes,
 })
+
+/** A task that completed a second ago, and that nothing keeps. */
+export function prunableRow(changes: Partial<PrunableRow> = {}): PrunableRow {
+  return {
+    id: 7,
+    state: 'completed',
+    type: 'work',
+    finishedAt: now.at - 1_000,
+    parent: null,
+    hasOpenChildren: false,
+    isLastRun: false,
+    isDamaged: false,
+    isNewest: false,
+    key: null,
+    leases: [],
+    blobs: [],
+    hashes: new Uint8Array(),
+    sums: new Map(),
+    named: new Map(),
+    ...changes,
+  }
+}

@@ -92,37 +92,67 @@ async function expectEnded(scene: Scene): Promise<void> {
   expect([times('task.completed'), times('step.completed'), types.at(-1)]).toEqual([1, 1, 'task.completed'])
 }
 
+/** One life of a sweep. `cut` has the connection cut from here on: at a later statement in each life. */
+type Life = (it: {
+  readonly scene: Scene
+  readonly proxy: CuttingProxy
+  readonly life: number
+  readonly cut: () => void
+}) => Promise<void>
+
+/** Plays lives until one ends without a cut, and returns how many there were. Each task has ended once, and the store is sound. */
+async function sweep(
+  {
+    side,
+    own,
+    worker,
+  }: {
+    readonly side: (typeof sides)[number]
+    readonly own: typeof config
+    readonly worker: Parameters<Scene['worker']>
+  },
+  play: Life,
+): Promise<number> {
+  const server = await sharedServer()
+  const proxy = await CuttingProxy.start(server.newStore())
+  let lives = 0
+  await Scene.play(
+    (setting) => newPostgresStore(setting.config, setting.environment, proxy.url),
+    { digest: nodeDigest, quiet, config: own },
+    async (scene) => {
+      await scene.worker(...worker)
+      for (let wasCut = true; wasCut;) {
+        let left = 1 + lives * nth
+        lives += 1
+        const cut = () => {
+          proxy.atStatement = () => ((left -= 1) === 0 ? side : undefined)
+        }
+        await play({ scene, proxy, life: lives, cut })
+        await prune(scene)
+        wasCut = left <= 0
+      }
+      proxy.atStatement = undefined
+      const { submitted, completed } = (await scene.stats()).totals
+      expect({ submitted, completed }).toEqual({ submitted: lives, completed: lives })
+      expect(scene.failures).toEqual([])
+      expect(await scene.violations()).toEqual([])
+    },
+  )
+  expect(proxy.cuts).toBe(lives - 1)
+  expect(await verifyStore(proxy.url)).toMatchObject({ ok: true, faults: [] })
+  return lives
+}
+
 test.each(sides)(
   'A18 the connections of a process are cut %s any statement of a life: it goes on, and the task ends once',
   { timeout: 1_200_000 },
   async (side) => {
-    const server = await sharedServer()
-    const proxy = await CuttingProxy.start(server.newStore())
-    let lives = 0
-    await Scene.play(
-      (setting) => newPostgresStore(setting.config, setting.environment, proxy.url),
-      { digest: nodeDigest, quiet, config },
-      async (scene) => {
-        await scene.worker('w', 1)
-        for (let wasCut = true; wasCut;) {
-          let left = 1 + lives * nth
-          proxy.atStatement = () => ((left -= 1) === 0 ? side : undefined)
-          lives += 1
-          await live(scene, 'w', `life ${lives}`)
-          await expectEnded(scene)
-          await prune(scene)
-          wasCut = left <= 0
-        }
-        proxy.atStatement = undefined
-        const { submitted, completed } = (await scene.stats()).totals
-        expect({ submitted, completed }).toEqual({ submitted: lives, completed: lives })
-        expect(scene.failures).toEqual([])
-        expect(await scene.violations()).toEqual([])
-      },
-    )
-    expect(proxy.cuts).toBe(lives - 1)
+    const lives = await sweep({ side, own: config, worker: ['w', 1] }, async ({ scene, life, cut }) => {
+      cut()
+      await live(scene, 'w', `life ${life}`)
+      await expectEnded(scene)
+    })
     expect(lives).toBeGreaterThan(draws(2, 2, 60))
-    expect(await verifyStore(proxy.url)).toMatchObject({ ok: true, faults: [] })
   },
 )
 
@@ -136,49 +166,28 @@ test.each(ends.flatMap(([end, reason]) => sides.map((side) => [end, side, reason
   'A18 a process %s with a task, and the connections of the one that takes over are cut %s any statement of that: the task ends once',
   { timeout: 1_200_000 },
   async (end, side, reason) => {
-    const server = await sharedServer()
-    const proxy = await CuttingProxy.start(server.newStore())
     const own = { ...config, leaseTtlMs: 2_000, heartbeatIntervalMs: 500 }
-    let lives = 0
-    await Scene.play(
-      (setting) => newPostgresStore(setting.config, setting.environment, proxy.url),
-      { digest: nodeDigest, quiet, config: own },
-      async (scene) => {
-        await scene.worker('w', 1, ['*'], 0)
-        for (let wasCut = true; wasCut;) {
-          const taskId = await scene.accepted({ idempotencyKey: `life ${lives}` })
-          const leave = await begun(`${end} ${lives + 1}`, {
-            scene,
-            url: proxy.target,
-            isDead: end === 'dies',
-          })
-          await scene.idle()
-          let left = 1 + lives * nth
-          proxy.atStatement = () => ((left -= 1) === 0 ? side : undefined)
-          lives += 1
-          scene.free('w')
-          while ((await scene.state(taskId)) !== 'completed') {
-            const claim = await scene.claim()
-            expect((await scene.steps(taskId)).map(({ key }) => key)).toEqual(['charge'])
-            await scene.settle(claim)
-          }
-          await expectEnded(scene)
-          const [first] = await scene.read({ kind: 'leases', taskId })
-          expect(first).toMatchObject({ workerId: `${end} ${lives}`, endReason: reason })
-          await leave()
-          await prune(scene)
-          wasCut = left <= 0
+    const lives = await sweep(
+      { side, own, worker: ['w', 1, ['*'], 0] },
+      async ({ scene, proxy, life, cut }) => {
+        const taskId = await scene.accepted({ idempotencyKey: `life ${life}` })
+        const name = `${end} ${life}`
+        const leave = await begun(name, { scene, url: proxy.target, isDead: end === 'dies' })
+        await scene.idle()
+        cut()
+        scene.free('w')
+        while ((await scene.state(taskId)) !== 'completed') {
+          const claim = await scene.claim()
+          expect((await scene.steps(taskId)).map(({ key }) => key)).toEqual(['charge'])
+          await scene.settle(claim)
         }
-        proxy.atStatement = undefined
-        const { submitted, completed } = (await scene.stats()).totals
-        expect({ submitted, completed }).toEqual({ submitted: lives, completed: lives })
-        expect(scene.failures).toEqual([])
-        expect(await scene.violations()).toEqual([])
+        await expectEnded(scene)
+        const [first] = await scene.read({ kind: 'leases', taskId })
+        expect(first).toMatchObject({ workerId: name, endReason: reason })
+        await leave()
       },
     )
-    expect(proxy.cuts).toBe(lives - 1)
     expect(lives).toBeGreaterThan(draws(1, 1, 10))
-    expect(await verifyStore(proxy.url)).toMatchObject({ ok: true, faults: [] })
   },
 )
 

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { scaledMs } from '../../../../tools/cpu/slowness.ts'
@@ -19,21 +19,14 @@ async function tasksIn(database: string) {
   return (await runtime.list()).tasks
 }
 
+function workerIn(path: string, ...args: readonly string[]) {
+  return run(workerProgram, join(path, 'store.db'), join(path, 'ledger'), '--forever', ...args)
+}
+
 describe('execution: signals', () => {
   test('A22 SIGTERM gives running tasks their grace, then back to the queue with the same attempt, and exits with 1', async () => {
     const path = folder()
-    const worker = run(
-      workerProgram,
-      join(path, 'store.db'),
-      join(path, 'ledger'),
-      '--forever',
-      '--submit',
-      '2',
-      '--wait-in',
-      '3',
-      '--grace',
-      '300',
-    )
+    const worker = workerIn(path, '--submit', '2', '--wait-in', '3', '--grace', '300')
     await worker.said('waiting t0')
     await worker.said('waiting t1')
     const begun = performance.now()
@@ -48,17 +41,7 @@ describe('execution: signals', () => {
 
   test('A22 a second signal stops at once, and exits with 128 and its number', async () => {
     const path = folder()
-    const worker = run(
-      workerProgram,
-      join(path, 'store.db'),
-      join(path, 'ledger'),
-      '--forever',
-      '--submit',
-      '1',
-      '--wait-in',
-      '0',
-      '--deaf',
-    )
+    const worker = workerIn(path, '--submit', '1', '--wait-in', '0', '--deaf')
     await worker.said('waiting t0')
     worker.process.kill('SIGTERM')
     {
@@ -77,7 +60,7 @@ describe('execution: signals', () => {
     second: NodeJS.Signals,
     args: readonly string[],
   ) {
-    const worker = run(workerProgram, database, join(database, '../ledger'), '--forever', ...args)
+    const worker = workerIn(dirname(database), ...args)
     await worker.said(until)
     const holder = run(lockHolder, database)
     await holder.said('locked')
@@ -113,14 +96,7 @@ describe('execution: signals', () => {
 
   test('A22 SIGTERM with nothing running drains and exits with 0', async () => {
     const path = folder()
-    const worker = run(
-      workerProgram,
-      join(path, 'store.db'),
-      join(path, 'ledger'),
-      '--forever',
-      '--submit',
-      '0',
-    )
+    const worker = workerIn(path, '--submit', '0')
     await worker.said('submitted')
     worker.process.kill('SIGTERM')
     expect(await worker.ended).toEqual({ code: 0, signal: null })

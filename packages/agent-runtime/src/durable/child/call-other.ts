@@ -9,7 +9,7 @@ import {
   SHUTDOWN_LABEL,
 } from '@ku0/agent-runtime-core'
 import { TaskFailed } from '../../api/errors.ts'
-import { callOwnChild, type ChildCaller } from './children.ts'
+import { callChild, type ChildCaller } from './children.ts'
 
 /**
  * The try after a failure that was answered with another agent: it calls the other task with its own input, and gives its output. Steps that
@@ -36,8 +36,9 @@ export async function callOther(caller: ChildCaller, { task, model, nth }: Hande
     },
     ...(model === undefined ? {} : { model }),
   }
+  const key = handOverKey(nth)
   try {
-    return await callOwnChild(caller, handOverKey(nth), task, submission.input, options)
+    return await callChild(caller, key, task, submission.input, options, key)
   } catch (error) {
     throw error instanceof TaskFailed ? asOwn(error) : error
   }

@@ -52,19 +52,21 @@ export function spawnChild(
   )
 }
 
-/** `ctx.call`. Source: `docs/semantics.md 5.5`. */
+/** `ctx.call`, and with `ownKey` the call of a child under a key of the runtime's own. Source: `docs/semantics.md 5.5`. */
 export function callChild(
   caller: ChildCaller,
   key: unknown,
   task: unknown,
   input: unknown,
   options: unknown,
+  ownKey?: string,
 ): Promise<unknown> {
   return begin<unknown>(
     'call',
     caller,
     [key, task, input, options],
     (answer, child) => void child.answer(answer),
+    ownKey === undefined ? undefined : { key: ownKey, after: [] },
   )
 }
 
@@ -86,23 +88,6 @@ export function superviseChild(
     [key, task, input, options],
     (answer, child) => answer.resolve(child),
     { key, after },
-  )
-}
-
-/** A child under a key of the runtime's own, and its output. */
-export function callOwnChild(
-  caller: ChildCaller,
-  key: string,
-  task: unknown,
-  input: unknown,
-  options: unknown,
-): Promise<unknown> {
-  return begin<unknown>(
-    'call',
-    caller,
-    [key, task, input, options],
-    (answer, child) => void child.answer(answer),
-    { key, after: [] },
   )
 }
 
