@@ -42,18 +42,18 @@ describe('the cost of telemetry', () => {
 
 describe.each([
   [telemetryCost, '--tasks', /2 pairs of drains of 300 tasks/, '0.98'],
-  [shareCost, '--tasks', /2 pairs of drains of 300 tasks, of 300 clients divided by those of one/, '0.4'],
-  [stepCost, '--steps', /2 pairs of runs of 300 steps in 20 tasks/, '0.8'],
+  [shareCost, '--tasks', /2 pairs of drains of 400 tasks, of 400 clients divided by those of one/, '0.4'],
+  [stepCost, '--steps', /2 pairs of runs of 400 steps in 20 tasks/, '0.8'],
   [
     partitionCost,
     '--events',
-    /2 pairs of pipelines of 300 events, through 4 partitions divided by through one task/,
+    /2 pairs of pipelines of 400 events, through 4 partitions divided by through one task/,
     '0.7',
   ],
   [
     supervisionCost,
     '--children',
-    /2 pairs of runs of 300 children that fail 3 times each, under one supervisor divided by under 10/,
+    /2 pairs of runs of 400 children that fail 3 times each, under one supervisor divided by under 10/,
     '0.25',
   ],
 ] as const)('the command $command', (bench, flag, what, least) => {
@@ -65,7 +65,7 @@ describe.each([
   }
 
   it('runs in pairs, says what it saw, and leaves nothing behind', async () => {
-    const { code, out, err } = await run(['--pairs', '2', flag, '300'])
+    const { code, out, err } = await run(['--pairs', '2', flag, '400'])
     expect(err).toBe('')
     expect(out).toMatch(what)
     expect(out).toMatch(/rate +\d\.\d+ \(\d\.\d+ to \d\.\d+\), at least \d/)

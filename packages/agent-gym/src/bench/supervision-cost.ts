@@ -31,8 +31,9 @@ async function restart(groups: number, file: string, children: number): Promise<
   const group = defineSupervisor({
     type: 'group',
     input: z.undefined(),
-    maxRestarts: each * failures,
-    periodMs: 1_000,
+    // At most `capacity` of them fail at a time, so however many children there are, they are never too many in a millisecond.
+    maxRestarts: 1_000,
+    periodMs: 1,
     children: Object.fromEntries(
       Array.from(
         { length: each },
