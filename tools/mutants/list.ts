@@ -26,6 +26,12 @@ const model = (name: string) => ['packages/agent-runtime-persistence/test/model/
 /** By the invariant or rule that each breaks. Source: `docs/reliability.md`. */
 export const mutants: readonly Mutant[] = [
   {
+    name: '5.5 a process begins that runs a supervisor and lacks the task of a child',
+    file: `${runtime}checked-options.ts`,
+    edits: [['          if (types.has(type)) return []\n', '          if (type.length > 0) return []\n']],
+    killedBy: ['packages/agent-runtime/test/named-mistakes.test.ts', '5.5 a definition that starts a task'],
+  },
+  {
     name: 'retention on PostgreSQL leaves its dead rows to the server',
     file: `${persistence}postgres/vacuum.ts`,
     edits: [['    this.deleted += tasks\n', '']],

@@ -21,6 +21,7 @@ import {
   RESERVED,
   type Rule,
   type Rules,
+  suggestionFor,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
 import { asksForPool, fixedLimits, limitProblems, limitRules, limitsOf, MAX_WORKERS } from './pool/limits.ts'
@@ -39,6 +40,7 @@ import type {
   WorkerProcessOptions,
 } from './options.ts'
 import { familiarToRuntime, familiarToWorkers } from './terms/familiar-names.ts'
+import { namedBy } from './terms/named-tasks.ts'
 import { isDefinition, type TaskTerms, taskTermsOf } from './terms/task-definition.ts'
 
 /** Options in which nothing is wrong; `types` are the task types that they name, by their names. */
@@ -132,6 +134,7 @@ async function readRunningOptions<Options extends WorkerProcessOptions>(
   if (problems.length === 0) problems.push(...handOverProblems(types))
   const areAll = !problems.some(({ path }) => path.startsWith('tasks'))
   problems.push(...workerProblems(workers, leastWorkers, areAll ? [...types.keys()] : undefined))
+  if (problems.length === 0) problems.push(...partProblems(types, workers))
   const parsed = await readConfig(withRoom(options.config, capacityIn(workers)), problems)
   if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
   return {
@@ -407,6 +410,40 @@ function handOverProblems(types: ReadonlyMap<string, TaskDefinition>): ConfigPro
     }
     return []
   })
+}
+
+/**
+ * A supervisor, a pipeline and the like start only tasks that their own process has, so those that run here have all of them here. Source:
+ * `docs/semantics.md 5.5`.
+ */
+function partProblems(
+  types: ReadonlyMap<string, TaskDefinition>,
+  workers: WorkerProcessOptions['workers'],
+): ConfigProblem[] {
+  const known = [...types.keys()]
+  return [...types.values()].flatMap((task) =>
+    runsHere(task.type, workers)
+      ? namedBy(task).flatMap(({ place, type }) => {
+          if (types.has(type)) return []
+          const meant = suggestionFor(type, known)
+          const hint = meant === undefined ? '' : `, did you mean ${meant}?`
+          return [
+            {
+              path: place,
+              allowed: `one of the tasks of this program, or add it to them${hint}`,
+              given: type,
+            },
+          ]
+        })
+      : [],
+  )
+}
+
+/** Whether a process with these workers ever runs a type. */
+function runsHere(type: string, workers: WorkerProcessOptions['workers'] = 1): boolean {
+  if (typeof workers === 'number') return workers > 0
+  const { types = ['*'], count } = workers
+  return count !== 0 && (types.includes('*') || types.includes(type))
 }
 
 /** The schemas look at settings that are not plainly right, and are loaded only then. */

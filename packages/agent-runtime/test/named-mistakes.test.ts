@@ -1,19 +1,30 @@
+import { ConfigError, type ConfigProblem } from '@ku0/agent-runtime-core'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
   type AgentView,
+  compose,
   createRuntime,
+  defineAgent,
   defineComposition,
   defineGraph,
+  defineMarketplace,
+  definePipeline,
+  defineSupervisor,
   defineTask,
+  identityEdge,
   passThrough,
+  type TaskDefinition,
   toAgentView,
+  type WorkerOptions,
 } from '../src/index.ts'
 import { createTestRuntime, sweepCrashes } from '../src/testing/index.ts'
 
 const known = defineTask({ type: 'known', input: z.number() }, (_, n) => n)
 const stranger = defineTask({ type: 'stranger', input: z.number() }, (_, n) => n)
+const judge = defineTask({ type: 'judge', input: z.looseObject({}) }, () => ({ quality: 1 }))
+const nearly = defineTask({ type: 'knwon', input: z.undefined() }, () => null)
 const told = async (mistake: () => unknown): Promise<string> => {
   try {
     await mistake()
@@ -36,6 +47,68 @@ describe('mistakes are named', () => {
       code: 'invalid_argument',
       message: expect.stringContaining("no task of the type 'stranger' is defined here") as string,
     })
+  })
+
+  test('5.5 a definition that starts a task which its program does not have, with its place and the name that was meant', async () => {
+    const page = z.string()
+    const reads = { subscribes: ['page'] }
+    const agent = defineAgent(
+      { name: 'agent', capabilities: [], domain: [], input: z.number(), output: z.number() },
+      (_, n) => n,
+    )
+    const unit = { input: z.number() }
+    const tasks = [
+      defineSupervisor({
+        type: 'sup',
+        input: z.number(),
+        children: { a: { task: known, input: (n) => n }, b: { task: stranger, input: (n) => n } },
+      }),
+      definePipeline({
+        name: 'line',
+        stages: [
+          { name: 'first', task: known, publishes: { page } },
+          { name: 'last', task: nearly, ...reads },
+        ],
+      }),
+      defineGraph({ type: 'graph', ...unit, nodes: { only: { task: stranger } } }),
+      defineComposition({ type: 'chain', ...unit }, compose(known, identityEdge<number>(), stranger)),
+      defineMarketplace({
+        name: 'market',
+        ...unit,
+        output: z.number(),
+        agents: [agent],
+        stages: { evaluate: judge },
+      }),
+    ]
+    const open = (workers: WorkerOptions | number, ...more: TaskDefinition[]) =>
+      createRuntime({
+        store: 'sqlite::memory:',
+        tasks: [...tasks, known, ...more] as TaskDefinition[],
+        workers,
+        thread: false,
+        logger: false,
+      })
+    const fields = (await open({ types: ['*'] }).catch(
+      (error: ConfigError) => error.problems,
+    )) as ConfigProblem[]
+    const allowed = 'one of the tasks of this program, or add it to them'
+    expect(fields).toEqual([
+      { path: "supervisor 'sup': child 'b' task", allowed, given: 'stranger' },
+      {
+        path: "pipeline 'line': stage 'last' task",
+        allowed: `${allowed}, did you mean known?`,
+        given: 'knwon',
+      },
+      { path: "graph 'graph': node 'only' task", allowed, given: 'stranger' },
+      { path: "composition 'chain': agent 2", allowed, given: 'stranger' },
+      { path: "marketplace 'market': stages.evaluate", allowed, given: 'judge' },
+      { path: "marketplace 'market': agent 'agent'", allowed, given: 'agent' },
+    ])
+    // A process that does not run them need not have what they start.
+    for (const workers of [0, { count: 0 }, { types: ['known'] }]) {
+      await using _ = await open(workers)
+    }
+    await using _ = await open(1, stranger, judge, nearly, agent.task)
   })
 
   test('more capacity than a maxInFlightPerWorker that is set is a warning that names both', async () => {

@@ -2,6 +2,7 @@ import { ConfigError, isName, isRecord, RuntimeError } from '@ku0/agent-runtime-
 import { check, describeIssues } from '../terms/schema.ts'
 import type { Schema } from '../api/schema.ts'
 import type { TaskContext } from '../api/task-context.ts'
+import { naming } from '../terms/named-tasks.ts'
 import { defineTask } from '../terms/task-definition.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskDefinitionOptions } from '../api/task-type.ts'
@@ -42,7 +43,11 @@ export function defineComposition<const Type extends string, Input, Output>(
     throw new ConfigError([{ path, allowed, given: undefined }])
   }
   const task = defineTask({ ...options, input }, (ctx, value) => runParts(ctx, parts, { value, metadata }))
-  return task as TaskDefinition<Type, Input, Output>
+  const agents = parts.flatMap((part) => (part.kind === 'stage' ? [part.task.type] : []))
+  const named = naming(task, 'composition', () =>
+    agents.map((agent, at) => ({ place: `agent ${at + 1}`, type: agent })),
+  )
+  return named as TaskDefinition<Type, Input, Output>
 }
 
 interface Flow {

@@ -5,6 +5,7 @@ import { defineTask } from '../terms/task-definition.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskDefinitionOptions } from '../api/task-type.ts'
 import type { GraphSettings, NodeOptions } from '../api/graphs.ts'
+import { naming } from '../terms/named-tasks.ts'
 import { parseGraph } from '../terms/graph-plan.ts'
 import { runGraph, type RunnableNode } from './run-graph.ts'
 
@@ -58,12 +59,15 @@ export function defineGraph<const Type extends string, Input extends Schema, Tas
   const problems = definitionProblems({ nodes, ...settings })
   if (problems.length > 0) throw new ConfigError(problems)
   const entries = Object.entries<DefinedNode<Tasks, string, never>>(nodes as never)
-  return defineTask(
+  const graph = defineTask(
     options as TaskDefinitionOptions<Type, Input, undefined, Declarations<undefined, undefined, undefined>>,
     (ctx, input) => {
       const runnable = entries.map(([name, node]) => [name, runnableOf(name, node, input)] as const)
       return runGraph(ctx, new Map(runnable), settings) as Promise<GraphResults<Tasks>>
     },
+  )
+  return naming(graph, 'graph', () =>
+    entries.map(([name, node]) => ({ place: `node '${name}' task`, type: node.task.type })),
   )
 }
 

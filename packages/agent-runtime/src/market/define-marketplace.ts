@@ -22,9 +22,10 @@ import type { WeightsInput } from '../api/evaluations.ts'
 import type { Job, JobResult, RankingSettings } from '../api/markets.ts'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
-import type { TaskDefinitionOptions } from '../api/task-type.ts'
+import type { TaskDefinitionOptions, TaskType } from '../api/task-type.ts'
 import type { HandlerContext } from '../durable/context.ts'
 import { isSchema } from '../terms/schema.ts'
+import { naming } from '../terms/named-tasks.ts'
 import { defineTask, taskTermsOf } from '../terms/task-definition.ts'
 import { jobSchema } from './job-schema.ts'
 import type { Market, MarketplaceStages, StagesFor } from './market.ts'
@@ -95,9 +96,16 @@ export function defineMarketplace<
     },
     weights: weights === undefined ? undefined : readWeights(weights, 'marketplace: weights'),
   }
-  return defineTask({ ...options, type: name, input: jobSchema(input) }, async (ctx, job) =>
+  const marketplace = defineTask({ ...options, type: name, input: jobSchema(input) }, async (ctx, job) =>
     runJob(ctx as unknown as HandlerContext, market as Market, job),
   ) as TaskDefinition<Name, Job<InputOf<Input>>, JobResult<OutputOf<Output>>>
+  return naming(marketplace, 'marketplace', () => [
+    ...Object.entries<TaskType>(withoutUndefined(stages)).map(([stage, { type }]) => ({
+      place: `stages.${stage}`,
+      type,
+    })),
+    ...market.agents.tasks.map(({ type }) => ({ place: `agent '${type}'`, type })),
+  ])
 }
 
 function rankWeightsOf(given: RankingSettings['weights']): RankWeights {

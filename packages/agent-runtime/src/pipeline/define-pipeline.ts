@@ -23,6 +23,7 @@ import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskDefinitionOptions } from '../api/task-type.ts'
 import type { HandlerContext } from '../durable/context.ts'
 import { familiarToStage } from '../terms/familiar-names.ts'
+import { naming } from '../terms/named-tasks.ts'
 import { keepEventSchemas } from '../terms/pipeline-events.ts'
 import { isSchema } from '../terms/schema.ts'
 import { submitRules } from '../terms/submit-rules.ts'
@@ -116,7 +117,7 @@ export function definePipeline<const Name extends string, Input extends Schema =
   for (const { publishes = {} } of stages)
     for (const [type, schema] of Object.entries(publishes)) schemas.set(type, schema)
   keepEventSchemas(name, schemas)
-  return defineTask(
+  const pipeline = defineTask(
     { ...options, type: name, input: accepts ?? anything } as TaskDefinitionOptions<
       Name,
       Input,
@@ -132,6 +133,9 @@ export function definePipeline<const Name extends string, Input extends Schema =
       }))
       return (ctx as unknown as HandlerContext).pipeline(terms, tasks)
     },
+  )
+  return naming(pipeline, 'pipeline', () =>
+    stages.map(({ name: stage, task }) => ({ place: `stage '${stage}' task`, type: task.type })),
   )
 }
 

@@ -24,6 +24,7 @@ import type { SupervisorSettings } from '../api/supervisors.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskDefinitionOptions } from '../api/task-type.ts'
 import type { HandlerContext } from '../durable/context.ts'
+import { naming } from '../terms/named-tasks.ts'
 import { isSupervisedId, shutdownRule, supervisedIdRule } from '../terms/supervised-options.ts'
 import { submitRules } from '../terms/submit-rules.ts'
 import { defineTask, taskTermsOf } from '../terms/task-definition.ts'
@@ -130,7 +131,7 @@ export function defineSupervisor<
     ...(shutdownMs === undefined ? {} : { shutdownMs }),
   } as const
   const entries = Object.entries<DefinedChild<TaskDefinition, never>>((children ?? {}) as never)
-  return defineTask(
+  const supervisor = defineTask(
     options as TaskDefinitionOptions<Type, Input, undefined, Declarations<undefined, undefined, undefined>>,
     async (ctx, input) => {
       const first = entries.map(
@@ -163,6 +164,9 @@ export function defineSupervisor<
       return ctx.step(`results of ${taskId} and after`, () => host.outputsOf(ended))
     },
   ) as TaskDefinition<Type, InputOf<Input>, SupervisorOutput<Tasks, Results>>
+  return naming(supervisor, 'supervisor', () =>
+    entries.map(([id, child]) => ({ place: `child '${id}' task`, type: child.task.type })),
+  )
 }
 
 function childrenProblems(children: unknown): readonly ConfigProblem[] {
