@@ -26,6 +26,17 @@ const model = (name: string) => ['packages/agent-runtime-persistence/test/model/
 /** By the invariant or rule that each breaks. Source: `docs/reliability.md`. */
 export const mutants: readonly Mutant[] = [
   {
+    name: '14.2 a supervisor does not tell how long its children may take to stop',
+    file: `${persistence}views/supervisors.ts`,
+    edits: [
+      [
+        '            const shutdownMs = shutdownIn({ parentId, labels })\n',
+        '            const shutdownMs = shutdownIn({ labels })\n',
+      ],
+    ],
+    killedBy: conformance('supervision', '14.2 a child that is started from outside'),
+  },
+  {
     name: '5.5 a process begins that runs a supervisor and lacks the task of a child',
     file: `${runtime}checked-options.ts`,
     edits: [['          if (types.has(type)) return []\n', '          if (type.length > 0) return []\n']],

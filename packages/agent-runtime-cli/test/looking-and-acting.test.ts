@@ -517,9 +517,8 @@ for (const uses of draws<readonly string[]>([], ['rarer']))
     test('14.1 a supervisor is shown, and its children are started, stopped and restarted', async () => {
       const { taskId } = await runtime.submit(guards, null)
       await expect.poll(async () => (await runtime.supervisors.count(taskId)).open).toBe(1)
-      const added = (await json('supervisors', 'start', taskId, 'greeter', 'greet', '{"name":"Bob"}')) as {
-        taskId: string
-      }
+      const greeter = ['greeter', 'greet', '{"name":"Bob"}', '--shutdown', '2m']
+      const added = (await json('supervisors', 'start', taskId, ...greeter)) as { taskId: string }
       expect(await runtime.result(added.taskId)).toBe('Hello Bob')
       for (const time of ['30d', '0.5ms', '0s'])
         expect(
@@ -549,8 +548,9 @@ for (const uses of draws<readonly string[]>([], ['rarer']))
       expect(out).toMatch(
         /^supervisor +.*\nstrategy +one_for_one\nrestarts +at most 5 in 1 min; 0 restarts counted\n\n/,
       )
-      expect(out).toMatch(/\nwaits +wait +canceled +transient /)
-      expect(out).toMatch(/\ngreeter +greet +completed +transient /)
+      expect(out).toMatch(/\nCHILD +TYPE +STATE +TRY +RESTART +TO STOP +TASK\n/)
+      expect(out).toMatch(/\nwaits +wait +canceled +transient {2,}\S{20,}\n/)
+      expect(out).toMatch(/\ngreeter +greet +completed +transient +2 min +\S+\n/)
       expect((await agent('supervisors', 'show', ids.greet)).code).not.toBe(0)
       // Its pass may still be in its slot.
       const state = async () => (await runtime.status(taskId))?.state

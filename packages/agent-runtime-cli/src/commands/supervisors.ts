@@ -57,6 +57,7 @@ export const show: Run = async ({ args: [given = ''], print, settings, system })
   await using client = await connect(await settings())
   const found = await client.supervisors.which(await taskIn(client, given))
   const { terms, restartedAt, children } = found
+  const hasTime = children.some(({ shutdownMs }) => shutdownMs !== undefined)
   print.answer(found, () => [
     ...pairs([
       ['supervisor', found.taskId],
@@ -75,13 +76,14 @@ export const show: Run = async ({ args: [given = ''], print, settings, system })
     ...(children.length === 0
       ? ['it has no children']
       : table(
-          ['CHILD', 'TYPE', 'STATE', 'TRY', 'RESTART', 'TASK'],
-          children.map(({ id, type, state, attempt, restart, taskId: child }) => [
+          ['CHILD', 'TYPE', 'STATE', 'TRY', 'RESTART', ...(hasTime ? ['TO STOP'] : []), 'TASK'],
+          children.map(({ id, type, state, attempt, restart, shutdownMs, taskId: child }) => [
             id,
             type,
             stateText(state),
             attempt === 1 ? '' : String(attempt),
             restart,
+            ...(hasTime ? [shutdownMs === undefined ? '' : lasting(shutdownMs)] : []),
             child,
           ]),
         )),

@@ -530,6 +530,12 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
       }
       expect(await started('a', { of: 'a' })).toEqual({ of: 'a', [SHUTDOWN_LABEL]: '700' })
       expect(await started('b', { [SHUTDOWN_LABEL]: '9' })).toEqual({ [SHUTDOWN_LABEL]: '9' })
+      expect(await scene.read({ kind: 'supervisor', taskId })).toMatchObject({
+        children: [
+          { id: 'a', shutdownMs: 700 },
+          { id: 'b', shutdownMs: 9 },
+        ],
+      })
     },
   )
 

@@ -91,5 +91,7 @@ export interface SupervisorRecord {
     readonly type: string
     readonly state: TaskState
     readonly attempt: number
+    /** The time that it has to stop, ms, as it or its supervisor was given one. Absent: `abortGraceMs` of its task type decides. */
+    readonly shutdownMs?: number
   })[]
 }

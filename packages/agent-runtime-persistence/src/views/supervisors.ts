@@ -2,6 +2,7 @@ import {
   isFinal,
   type Reads,
   RESTART_NAME,
+  shutdownIn,
   supervisedIn,
   type SupervisorRecord,
   type SupervisorSummary,
@@ -85,21 +86,27 @@ export function prepareSupervisors(
         return seat === undefined || child === undefined ? [] : [{ ...seat, position, child }]
       })
       if (terms === undefined && children.length === 0) return undefined
+      const parentId = nameOf(row)
       return {
-        taskId: nameOf(row),
+        taskId: parentId,
         ...(terms === undefined ? {} : { terms }),
         restartedAt: restartsOf(row, terms),
         children: children
           .filter(({ restart, child }) => restart !== 'temporary' || !isFinal(child.state))
           .toSorted((a, b) => a.position - b.position || a.child.id - b.child.id)
-          .map(({ id, restart, child }) => ({
-            id,
-            restart,
-            taskId: nameOf(child),
-            type: recordOf(child).type,
-            state: child.state,
-            attempt: child.attempt,
-          })),
+          .map(({ id, restart, child }) => {
+            const { type, labels } = recordOf(child)
+            const shutdownMs = shutdownIn({ parentId, labels })
+            return {
+              id,
+              restart,
+              taskId: nameOf(child),
+              type,
+              state: child.state,
+              attempt: child.attempt,
+              ...(shutdownMs === undefined ? {} : { shutdownMs }),
+            }
+          }),
       }
     },
     /** Newest first. */

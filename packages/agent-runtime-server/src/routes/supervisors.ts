@@ -58,6 +58,10 @@ const SupervisorSchema = z
         type: z.string(),
         state: z.enum(taskStates),
         attempt: z.int(),
+        shutdownMs: z.int().optional().openapi({
+          description:
+            'How long it may take to stop, its own or that of its supervisor; without it its task type decides',
+        }),
       }),
     ),
   })

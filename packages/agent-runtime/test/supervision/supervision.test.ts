@@ -600,6 +600,13 @@ describe('supervisors', () => {
     await supervisors.start(receipt, 'late', late, undefined)
     const labels = { 'supervisor.shutdownMs': '1' }
     await supervisors.start(receipt, 'later', late, undefined, { shutdownMs: 3_000, labels })
+    const times = (await supervisors.which(receipt)).children.map(({ id, shutdownMs }) => [id, shutdownMs])
+    expect(times).toEqual([
+      ['own', 1_000],
+      ['theirs', 2_000],
+      ['late', 2_000],
+      ['later', 3_000],
+    ])
     // A task that no supervisor has is not told when to stop by a label.
     const alone = await runtime.submit(late, undefined, { labels })
     await elapse(0)
