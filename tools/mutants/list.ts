@@ -26,6 +26,14 @@ const model = (name: string) => ['packages/agent-runtime-persistence/test/model/
 /** By the invariant or rule that each breaks. Source: `docs/reliability.md`. */
 export const mutants: readonly Mutant[] = [
   {
+    name: '13.2 explain takes a stage that waits for other events for one that is slow',
+    file: `${core}pipeline/held-back.ts`,
+    edits: [
+      ['      const awaits = waitsOf(holder).flatMap(', '      const awaits = waitsOf(place).flatMap('],
+    ],
+    killedBy: conformance('pipelines', '13.2 explain says which stage waits for other events'),
+  },
+  {
     name: '14.2 a supervisor does not tell how long its children may take to stop',
     file: `${persistence}views/supervisors.ts`,
     edits: [

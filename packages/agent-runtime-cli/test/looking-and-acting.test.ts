@@ -583,7 +583,14 @@ for (const uses of draws<readonly string[]>([], ['rarer']))
       const { stages } = (await json('pipelines', taskId)) as {
         stages: { tasks: { taskId: string }[] }[]
       }
-      await runtime.signal(stages[1]?.tasks[0]?.taskId ?? '', 'go')
+      const [find = '', read = ''] = stages.map(({ tasks }) => tasks[0]?.taskId ?? '')
+      for await (const { type } of runtime.events(find)) if (type === 'task.waiting') break
+      const told = (await agent('explain', taskId)).out
+      expect(told).toContain("stage 'read' has 2 of them to receive, and maxUnread is 2)")
+      expect(told).toContain("; stage 'read' must receive some first")
+      expect(told).toMatch(/\nchild +stage 'find', task \S+, waits for room for an event of type 'page'/)
+      expect(told).toMatch(/\nchild +stage 'read', task \S+, waits for the signal 'go'\n/)
+      await runtime.signal(read, 'go')
       const followed = await agent('pipelines', taskId, '--follow', '--type', 'page', '--json')
       const events = followed.out.trim().split('\n')
       expect(events.map((event) => (JSON.parse(event) as { data: unknown }).data)).toEqual(

@@ -106,6 +106,7 @@ export {
   type RankWeights,
 } from './market/rank.ts'
 export { checkStages, type StageViolation, violationsText } from './pipeline/check.ts'
+export type { HeldBack, HeldBackBy } from './pipeline/held-back.ts'
 export { type SlotShortage, slotShortage, slotShortageText } from './pipeline/slots.ts'
 export type { PipelineRecord, StageRecord, StageRefusal, StageTaskRecord } from './pipeline/port.ts'
 export {

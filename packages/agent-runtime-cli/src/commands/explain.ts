@@ -44,10 +44,10 @@ export const run: Run = async ({ args: [given = ''], options, print, settings, s
         .map(({ message }) => ['because', message] as const),
       ...several(stepFailures).map(({ step, message }) => ['failed', `step ${step}: ${message}`] as const),
       ...several(children?.first ?? []).map(
-        ({ key, taskId: child, state: childState, waitsFor }) =>
+        ({ key, taskId: child, state: childState, waitsFor, summary: wait }) =>
           [
             'child',
-            `${key.startsWith(RESERVED) ? keyText(key) : key}, task ${child}, ${childState}${waitsFor === undefined ? '' : ` (${waitsFor})`}`,
+            `${key.startsWith(RESERVED) ? keyText(key) : key}, task ${child}, ${wait ?? `${childState}${waitsFor === undefined ? '' : ` (${waitsFor})`}`}`,
           ] as const,
       ),
     ]),

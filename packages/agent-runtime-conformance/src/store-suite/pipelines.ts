@@ -355,6 +355,15 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
       expect(await waits(scene, at(line, 'a'), { for: 'room', type: 'x' })).toMatchObject({ suspended: true })
       const { taskId } = at(line, 'a')
       expect((await scene.read({ kind: 'explain', taskId }))?.summary).toContain(
+        "waits for room for an event of type 'x': stage 'c' has 4 of them to receive, and maxUnread is 3; stage 'c' must receive some first",
+      )
+      const heldBack = [{ stage: 'a', type: 'x', maxUnread: 3, by: [{ stage: 'c', unread: 4 }] }]
+      expect((await scene.read({ kind: 'explain', taskId }))?.heldBack).toEqual(heldBack)
+      // The pipeline says the same of its stages.
+      const whole = await scene.read({ kind: 'explain', taskId: line.taskId })
+      expect(whole?.summary).toContain("; stage 'c' must receive some first")
+      expect(whole?.heldBack).toEqual(heldBack)
+      expect(whole?.children?.first[0]?.summary).toBe(
         "waits for room for an event of type 'x': stage 'c' has 4 of them to receive, and maxUnread is 3",
       )
       await receive(scene, at(line, 'c'), 'r1', ['x'], 1)
@@ -367,6 +376,32 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
       const again = await scene.claim()
       expect(again).toMatchObject({ taskId })
       expect(await publish(scene, again, 'p3', 'x', ['5'])).toMatchObject({ as: 'published' })
+    },
+  )
+
+  rule(
+    '13.2 explain says which stage waits for other events than those that it holds back, until it has room',
+    async (scene) => {
+      const line = await started(scene)
+      await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2', '3'])
+      await receive(scene, at(line, 'b'), 'r1', ['x'])
+      await waits(scene, at(line, 'c'), { for: 'events', types: ['y'] })
+      await waits(scene, at(line, 'a'), { for: 'room', type: 'x' })
+      const explain = () => scene.read({ kind: 'explain', taskId: line.taskId })
+      const stuck = await explain()
+      expect(stuck?.summary).toContain(
+        "; stage 'c' waits for events of type 'y', and receives no others meanwhile: name all types in one receive, or raise maxUnread",
+      )
+      const by = [{ stage: 'c', unread: 3, awaits: ['y'] }]
+      expect(stuck?.heldBack).toEqual([{ stage: 'a', type: 'x', maxUnread: 3, by }])
+      await publish(scene, at(line, 'b'), 'p1', 'y', ['4'])
+      const slow = await explain()
+      expect(slow?.heldBack).toEqual([
+        { stage: 'a', type: 'x', maxUnread: 3, by: [{ stage: 'c', unread: 3 }] },
+      ])
+      const last = await scene.claim()
+      await receive(scene, last, 'r1', ['x'])
+      expect((await explain())?.heldBack).toBeUndefined()
     },
   )
 

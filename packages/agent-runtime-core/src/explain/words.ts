@@ -1,5 +1,6 @@
 import { keyText } from '../step/key-text.ts'
 import { marketStageIn } from '../market/market.ts'
+import { type HeldBack, heldBackText } from '../pipeline/held-back.ts'
 import type { PipelineCase } from '../pipeline/log.ts'
 import { stageIn } from '../pipeline/pipeline.ts'
 import { slotShortageText, type SlotShortage } from '../pipeline/slots.ts'
@@ -48,7 +49,8 @@ function recoveryText({ category, strategy, model, task }: Recovered): string {
 
 /**
  * Words for the waits of a waiting task. `asks`: the budget that asks. `failureOf`: the last failure of the step with
- * that key, if it has failed. `pipeline`: the one that it is a stage of. `shortage`: the slots that the tasks of its own stages have to share.
+ * that key, if it has failed. `pipeline`: the one that it is a stage of. `shortage`: the slots that the tasks of its own stages have to share. `heldBack`: who
+ * is held back by whom, of its own stages or of those of its pipeline.
  */
 export function waitingText(
   record: Extract<TaskRecord, { state: 'waiting' }>,
@@ -57,11 +59,26 @@ export function waitingText(
   failureOf: (step: string) => ErrorSummary | undefined,
   pipeline?: PipelineCase,
   shortage?: SlotShortage,
+  heldBack: readonly HeldBack[] = [],
 ): string {
   if (record.waitingFor === 'budget') return budgetText(record.taskId, asks)
   if (record.divergence !== undefined) return parkedText(record.divergence)
-  return `waits for ${waitsText(record.waits, children, failureOf, pipeline)}${idleText(record.waits, children)}${shortage === undefined ? '' : `; ${slotShortageText(shortage)}`}`
+  const notes = [shortage && slotShortageText(shortage), heldBackText(heldBack)]
+  const told = notes.flatMap((note) => (note === undefined ? [] : `; ${note}`)).join('')
+  return `waits for ${waitsText(record.waits, children, failureOf, pipeline)}${idleText(record.waits, children)}${told}`
 }
+
+/** Words for a few waits of a child; undefined for many. `pipeline`: the one that it is a stage of. */
+export function childWaitText(
+  waits: readonly OpenWait[],
+  pipeline: PipelineCase | undefined,
+): string | undefined {
+  if (waits.length === 0 || waits.length > MAX_OF_CHILD) return undefined
+  return `waits for ${waitsText(waits, undefined, () => undefined, pipeline)}`
+}
+
+/** More waits of a child are read by nobody. */
+export const MAX_OF_CHILD = 3
 
 /** The children that are waited for and that no running process could ever start. */
 function idleText(waits: readonly OpenWait[], children: OpenChildren | undefined): string {
@@ -140,7 +157,8 @@ function isStage(key: string): boolean {
   return stageIn(key) !== undefined || marketStageIn(key) !== undefined
 }
 
-function childText({ state, waitsFor }: OpenChildren['first'][number]): string {
+function childText({ state, waitsFor, summary }: OpenChildren['first'][number]): string {
+  if (summary !== undefined) return summary
   if (waitsFor === undefined) return state
   if (state === 'waiting') return `waiting for ${waitsFor}`
   // A slot is what a queued task usually waits for, and the lack of a worker is said for all.

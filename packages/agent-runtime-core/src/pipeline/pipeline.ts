@@ -134,6 +134,7 @@ export function pipelineKeyText(key: string): string | undefined {
   return `a publication of ${namesText(types.split(','), ', ')}`
 }
 
-function namesText(names: readonly string[], between: string): string {
+/** Names in quotes, one after the other. */
+export function namesText(names: readonly string[], between: string): string {
   return names.map((name) => `'${name}'`).join(between)
 }

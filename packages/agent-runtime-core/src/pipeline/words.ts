@@ -1,3 +1,4 @@
+import { listed } from './held-back.ts'
 import { holdersBack, type PipelineCase, publishersOf } from './log.ts'
 import { pipelineKeyText, stagePartText, stageWaitIn } from './pipeline.ts'
 
@@ -16,12 +17,3 @@ export function stageWaitText(key: string, pipeline: PipelineCase | undefined): 
   const have = from.length === 1 ? 'which has not ended' : 'which have not ended'
   return from.length === 0 ? text : `${text} from ${listed(from.map(stagePartText))}, ${have}`
 }
-
-/** The first few, and how many more there are. */
-function listed(texts: readonly string[]): string {
-  const more = texts.length > MAX_LISTED ? ` and ${texts.length - MAX_LISTED} more` : ''
-  return `${texts.slice(0, MAX_LISTED).join(', ')}${more}`
-}
-
-/** More of them are read by nobody. */
-const MAX_LISTED = 5

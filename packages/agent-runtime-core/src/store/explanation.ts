@@ -8,6 +8,7 @@ import type { WaitReason } from '../wait/wait.ts'
 import type { OpenWait } from '../wait/schema.ts'
 import type { FailureKind } from '../task/failure-kind.ts'
 import type { MarketStage } from '../market/market.ts'
+import type { HeldBack } from '../pipeline/held-back.ts'
 import type { SlotShortage } from '../pipeline/slots.ts'
 import type { Recovered } from '../recovery/decide.ts'
 import type { Lane } from '../task/lane.ts'
@@ -67,6 +68,8 @@ export interface Explanation {
   readonly children?: OpenChildren
   /** A pipeline that waits for its stages: it has more tasks than the workers that run them have slots. Source: `docs/pipelines.md`. */
   readonly shortage?: SlotShortage
+  /** A pipeline, or a stage of one, that waits: the tasks of stages that cannot publish now, each with those that have too many events to receive. Source: `docs/pipelines.md`. */
+  readonly heldBack?: readonly HeldBack[]
   /** Not over: the budget that asks, of the task or the nearest above it. Source: `docs/semantics.md 11.5`. */
   readonly budget?: BudgetRecord
   /** Waiting, since its handler took a different path than its recorded history: where. */
@@ -206,6 +209,8 @@ export interface OpenChildren {
     readonly state: TaskState
     /** Queued: why it has not started; waiting: what for. */
     readonly waitsFor?: QueueReason | WaitReason
+    /** Waiting for a signal, for its pipeline or its own children: for which, in words. */
+    readonly summary?: string
   }[]
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { childName, patienceKey } from '../../src/child/child.ts'
-import { retriedIn, sinceText, waitingText } from '../../src/explain/words.ts'
+import { childWaitText, retriedIn, sinceText, waitingText } from '../../src/explain/words.ts'
 import { RETRY_KEY } from '../../src/history/replay.ts'
 import { marketTaskKey } from '../../src/market/market.ts'
 import { stageKey, stageWaitKey } from '../../src/pipeline/pipeline.ts'
@@ -115,6 +115,28 @@ describe('a waiting task names the things that it waits for', () => {
     ],
   ])('%s', (_, open, text) => {
     expect(textOf([open])).toBe(`waits for ${text}`)
+  })
+
+  test('a child that waits for a few things names them', () => {
+    const events = wait(stageWaitKey('n', { for: 'events', types: ['order'] }))
+    expect(childWaitText([wait('go'), events], undefined)).toBe(
+      "waits for the signal 'go' or events of type 'order'",
+    )
+    expect(childWaitText([], undefined)).toBeUndefined()
+    expect(
+      childWaitText(
+        ['a', 'b', 'c', 'd'].map((key) => wait(key)),
+        undefined,
+      ),
+    ).toBeUndefined()
+    const children = childrenOf({
+      state: 'waiting',
+      waitsFor: 'signal',
+      summary: "waits for the signal 'go'",
+    })
+    expect(textOf([childWait('a')], children)).toBe(
+      "waits for the child 'a' (task a1, waits for the signal 'go')",
+    )
   })
 
   test('several waits, of which the patience for a child is none', () => {

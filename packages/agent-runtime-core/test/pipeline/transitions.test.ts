@@ -20,6 +20,7 @@ import { settlePipelines } from '../../src/pipeline/settle-pipelines.ts'
 import { slotShortageText } from '../../src/pipeline/slots.ts'
 import { beginStage, endStage, isStageWaitOver } from '../../src/pipeline/standing.ts'
 import { openPipeline, publish, receive } from '../../src/pipeline/transitions.ts'
+import { heldBackText } from '../../src/pipeline/held-back.ts'
 import { stageWaitText } from '../../src/pipeline/words.ts'
 import type { Write } from '../../src/store/port.ts'
 import type { TaskRow, WorkingSet } from '../../src/transition.ts'
@@ -420,6 +421,27 @@ describe('words for the wait of a stage (docs/semantics.md 13.2)', () => {
       "room for an event of type 'x': stage 'to' has 3 of them to receive, and maxUnread is 3",
     )
     expect(text({ for: 'room', type: 'x' }, begun(7, 8))).toBe("room for an event of type 'x'")
+  })
+
+  test('13.2 say what to do about stages that hold others back, once for each', () => {
+    const by = (stage: string, awaits?: readonly string[]) => ({
+      stage,
+      unread: 3,
+      ...(awaits && { awaits }),
+    })
+    const held = (...holders: (ReturnType<typeof by> & { readonly partition?: number })[]) => ({
+      stage: 'a',
+      type: 'x',
+      maxUnread: 3,
+      by: holders,
+    })
+    expect(heldBackText([])).toBeUndefined()
+    expect(heldBackText([held(by('b'), { ...by('c'), partition: 2 }), held(by('b'))])).toBe(
+      "stage 'b', partition 2 of stage 'c' must receive some first: if that takes too long, raise its partitions, or maxUnread",
+    )
+    expect(heldBackText([held(by('b'), by('c', ['y', 'z']))])).toBe(
+      "stage 'c' waits for events of type 'y' or 'z', and receives no others meanwhile: name all types in one receive, or raise maxUnread",
+    )
   })
 
   test('13.2 name whose events it waits for, five of them at the most', () => {

@@ -3,6 +3,7 @@ import {
   type BudgetRecord,
   type EventData,
   type Explanation,
+  type HeldBack,
   type Lane,
   marketStageAfter,
   marketStageIn,
@@ -14,6 +15,7 @@ import {
   type RequeueReason,
   type Requeues,
   type SlotShortage,
+  type StagePart,
   type StepFailure,
   type TaskRecord,
   type WaitReason,
@@ -21,8 +23,11 @@ import {
 } from '@ku0/agent-runtime-core'
 import {
   cancelReason,
+  childWaitText,
   errorSummary,
   failureReason,
+  heldBackAt,
+  MAX_OF_CHILD,
   retriedIn,
   type PipelineRow,
   sinceText,
@@ -126,6 +131,7 @@ export function prepareExplain(
       case 'waiting': {
         const children = childrenOf(row)
         const shortage = shortageOf(row)
+        const heldBack = heldBackOf(row)
         // A task may have many events: they are read only for a step that is to be tried again.
         const { moreWaits } = record
         const waits = moreWaits === undefined ? record.waits : load.waits(row.id).map(openWaitOf)
@@ -141,6 +147,7 @@ export function prepareExplain(
             failureOf,
             pipelineOf(row),
             shortage,
+            heldBack,
           ),
           reason: record.waitingFor,
           waits: record.waits,
@@ -148,6 +155,7 @@ export function prepareExplain(
           ...between(failures, waits),
           ...(children === undefined ? {} : { children }),
           ...(shortage === undefined ? {} : { shortage }),
+          ...(heldBack.length === 0 ? {} : { heldBack }),
           ...asking(row),
           ...(record.divergence === undefined ? {} : { divergence: record.divergence }),
           ...requeued(row),
@@ -263,6 +271,27 @@ export function prepareExplain(
     return view().shortage(load.openChildren(id).map(({ task }) => load.task(task) as TaskRow))
   }
 
+  /** Which tasks of stages cannot publish: of the pipeline that a task is, or this one of its pipeline. */
+  function heldBackOf(row: TaskRow): readonly HeldBack[] {
+    const own = load.pipeline(row.id)
+    const pipeline = own ?? pipelineOf(row)
+    if (pipeline === undefined) return []
+    const { parts } = pipeline.log
+    const theirs = (part: (typeof parts)[number]) => {
+      const task = part.ended || part.task === undefined ? undefined : load.task(part.task)
+      return task?.state !== 'waiting'
+        ? []
+        : load.firstWaits(task.id, MAX_CHILDREN).flatMap(({ key }) => stageWaitIn(key) ?? [])
+    }
+    db.ahead(parts, theirs)
+    const waitsOf = ({ stage, partition }: StagePart) =>
+      parts.filter((it) => it.stage === stage && it.partition === partition).flatMap(theirs)
+    const shown = own === undefined ? parts.filter(({ task }) => task === row.id) : parts
+    return shown.flatMap(({ stage, partition }) =>
+      heldBackAt(pipeline, partition === undefined ? { stage } : { stage, partition }, waitsOf),
+    )
+  }
+
   function placement(
     row: TaskRow,
     { lease, held }: Extract<TaskRecord, { state: 'running' }>,
@@ -324,20 +353,33 @@ export function prepareExplain(
     const open = load.openChildren(row.id)
     if (open.length === 0) return undefined
     const queue = view()
+    const pipeline = load.pipeline(row.id)
+    const first = open.slice(0, MAX_CHILDREN)
+    const summaryOf = (child: TaskRow) =>
+      child.waitReason === 'signal' ? childWaitText(waitsOfChild(child), pipeline) : undefined
+    db.ahead(first, ({ task }) => summaryOf(load.task(task) as TaskRow))
     return {
       open: open.length,
-      first: open.slice(0, MAX_CHILDREN).map(({ key, task }) => {
+      first: first.map(({ key, task }) => {
         const child = load.task(task) as TaskRow
         const waitsFor = childWaitsFor(queue, child)
+        const summary = summaryOf(child)
         return {
           key,
           taskId: child.explicitId ?? ids.task(task),
           type: queue.streamOf(child)?.type ?? '',
           state: child.state,
           ...(waitsFor === undefined ? {} : { waitsFor }),
+          ...(summary === undefined ? {} : { summary }),
         }
       }),
     }
+  }
+
+  /** Enough of them to see whether they are few; a supervisor is known by its own wait. */
+  function waitsOfChild({ id }: TaskRow): readonly OpenWait[] {
+    const own = load.supervisorWait(id)
+    return (own === undefined ? load.firstWaits(id, MAX_OF_CHILD + 1) : [own]).map(openWaitOf)
   }
 }
 
