@@ -1374,6 +1374,27 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'as many children'],
   },
   {
+    name: '14.3 verify does not look at the type of a child that a task was handed over to',
+    file: `${persistence}care/verify/task-rules.ts`,
+    edits: [['if (isHandOver(key)) faults', 'if (isHandOver(where)) faults']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/care/verify-rules.test.ts',
+      'is of the type that the decision',
+    ],
+  },
+  {
+    name: '14.3 the other task has not the time to stop that the first has',
+    file: `${runtime}durable/child/call-other.ts`,
+    edits: [['shutdownMs === undefined ? {}', 'shutdownMs !== null ? {}']],
+    killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'has the time to stop'],
+  },
+  {
+    name: '14.3 a task shows the model that it was submitted with, after it has fallen back',
+    file: `${persistence}views/task-records.ts`,
+    edits: [['if (attempt > 1)', 'if (attempt < 1)']],
+    killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'the models come first'],
+  },
+  {
     name: '14.3 a composite failure gets what its weakest part asks for',
     file: `${core}recovery/recovery.ts`,
     edits: [['strengthOf(choice) > strengthOf(strongest)', 'strengthOf(choice) >= 0']],

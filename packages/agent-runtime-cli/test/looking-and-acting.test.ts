@@ -234,10 +234,10 @@ describe('commands that look', () => {
     const receipt = await runtime.submit(recovers, null)
     await runtime.result(receipt)
     expect((await agent('show', receipt.taskId)).out).toMatch(
-      /recovery +after resource_exhaustion: fell back to model small\n/,
+      /model +small\n(?:.*\n)*recovery +after resource_exhaustion: fell back to model small\n/,
     )
-    expect((await agent('explain', receipt.taskId)).out).toContain(
-      'last because it failed: fell back to model small',
+    expect((await agent('explain', receipt.taskId)).out).toMatch(
+      /model +small\n(?:.*\n)*.*last because it failed: fell back to model small/,
     )
   })
 

@@ -16,7 +16,19 @@ export const run: Run = async ({ args: [given = ''], options, print, settings, s
   const taskId = await taskIn(client, given)
   const told = await client.explain(taskId)
   if (told === undefined) throw noTask(taskId)
-  const { state, summary, stage, until, ahead, start, requeued, failure, children, stepFailures = [] } = told
+  const {
+    state,
+    summary,
+    model,
+    stage,
+    until,
+    ahead,
+    start,
+    requeued,
+    failure,
+    children,
+    stepFailures = [],
+  } = told
   const { since: askedSince } = told.credits ?? {}
   // JSON has what the runtime says, and nothing more.
   const isAsked = !print.isJson && told.reason === 'approval'
@@ -24,6 +36,7 @@ export const run: Run = async ({ args: [given = ''], options, print, settings, s
   print.answer(told, () => [
     summary.startsWith(state) ? summary : [stateText(state), ': ', summary],
     ...pairs([
+      ['model', model],
       ['agreement', agreementText(told)],
       ['stage', stage],
       ['until', until === undefined ? undefined : `${dated(until)} (${ago(until, system.now())})`],

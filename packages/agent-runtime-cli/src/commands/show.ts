@@ -29,6 +29,7 @@ export const run: Run = async ({ args: [given = ''], print, settings, system, ou
     ...pairs([
       ['task', task.taskId],
       ['lane', task.lane],
+      ['model', task.model],
       ['attempt', task.attempt === 1 ? undefined : String(task.attempt)],
       ['recovery', recoveryIn(events)],
       ['parent', task.parent],

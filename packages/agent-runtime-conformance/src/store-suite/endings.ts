@@ -143,7 +143,9 @@ export function endings({ rule, timed, expect }: Suite): void {
       ])
       // It may have used its estimate, since it charged nothing.
       expect(await counted()).toMatchObject({ 'model:big': [0, 0, 100], 'model:small': [1, 0, 100] })
+      expect(await scene.task(claim.taskId)).toMatchObject({ model: 'small' })
       expect(await scene.read({ kind: 'explain', taskId: claim.taskId })).toMatchObject({
+        model: 'small',
         requeued: { last: { reason: 'retry', recovery } },
       })
       scene.free(claim.workerId)

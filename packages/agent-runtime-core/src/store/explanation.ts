@@ -27,6 +27,8 @@ export interface Explanation {
   readonly state: TaskState
   /** One sentence for a person. */
   readonly summary: string
+  /** The model that it has now: that of its submission, or the one that it has fallen back to. Source: `docs/semantics.md 14.3`. */
+  readonly model?: string
   /** Why a queued task has not started. */
   readonly waitsFor?: QueueReason
   /** For a delay or a quota: it does not start before this time. Absent if that depends on other tasks. */

@@ -29,6 +29,7 @@ const base = {
   used: z.strictObject({ tokens: z.number(), money: z.number(), cost: z.number() }).optional(),
   /** The budget that it draws on first: its own, or one above it. Source: `docs/semantics.md 11.5`. */
   budget: BudgetRecord.optional(),
+  /** The one that it has now: that of its submission, or the one that it has fallen back to. */
   model: z.string().optional(),
   /** The schedule that submitted it, and the time, epoch ms, that it is the run for. Source: `docs/schedules.md`. */
   schedule: z.string().optional(),

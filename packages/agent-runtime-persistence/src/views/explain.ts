@@ -100,6 +100,7 @@ export function prepareExplain(
     const base = {
       taskId: record.taskId,
       state: record.state,
+      ...(record.model === undefined ? {} : { model: record.model }),
       ...stageOf(row, record),
       ...agreementOf(record),
     }

@@ -50,6 +50,11 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
       "SELECT seq FROM event WHERE task = ? AND seq > ? AND type IN ('task.started', 'step.started', 'step.completed', 'step.failed', 'child.spawned', 'wait.started', 'wait.resolved', 'approval.requested') LIMIT 1",
     )
     .pluck()
+  const returns = db
+    .prepare<[number], string>(
+      "SELECT data FROM event WHERE task = ? AND type = 'task.requeued' ORDER BY seq DESC",
+    )
+    .pluck()
   const waitCount = db.prepare<[number], number>('SELECT count(*) FROM wait WHERE task = ?').pluck()
   const newestTask = db.prepare<[], number | null>('SELECT max(id) FROM task').pluck()
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
@@ -109,7 +114,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
       ...(first['held'] === true ? { held: true as const } : {}),
       ...(first['profile'] === undefined ? {} : { profile: first['profile'] as ProfileTerms }),
       ...(budget === undefined ? {} : { budget }),
-      ...text('model'),
+      ...modelOf(row, first),
       ...text('schedule'),
       ...(typeof first['scheduledFor'] === 'number' ? { scheduledFor: first['scheduledFor'] } : {}),
       ...(row.parent === null ? {} : { parent: first['parentId'] as string }),
@@ -180,6 +185,16 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
         }
       }
     }
+  }
+
+  /** The model of the submission, or the one that the task has fallen back to, which is a further attempt. */
+  function modelOf({ id, attempt }: TaskRow, first: Record<string, unknown>): { readonly model?: string } {
+    if (attempt > 1)
+      for (const data of returns.all(id)) {
+        const model = data.includes(FALLS_BACK) ? fallbackIn(readable(data)) : undefined
+        if (model !== undefined) return { model }
+      }
+    return typeof first['model'] === 'string' ? { model: first['model'] } : {}
   }
 
   /** A task may have thousands of them, and a list a thousand such tasks. A supervisor is known by its own wait, whatever its children come after. */
@@ -373,6 +388,12 @@ function readable(text: string | undefined): Record<string, unknown> | undefined
     return undefined
   }
 }
+
+function fallbackIn(data: Record<string, unknown> | undefined): string | undefined {
+  return (data as Partial<EventData['task.requeued']> | undefined)?.recovery?.model
+}
+
+const FALLS_BACK = '"fallback_agent"'
 
 /** Rows that one slice of a filtered list looks at: some 20 ms, and up to 50 with their submissions. Other reads wait meanwhile. */
 function mostScanned(filter: TaskFilter): number {

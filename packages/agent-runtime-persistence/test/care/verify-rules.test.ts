@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type ExecutionConfigInput } from '@ku0/agent-runtime-core'
+import { type ExecutionConfigInput, handOverKey } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { Scene } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
@@ -343,4 +343,33 @@ describe('a promise of time that was broken stands before the end, where the has
       `task ${task}, agreement.missed`,
     ])
   })
+})
+
+test('14.3 a child that a task was handed over to is of the type that the decision names, where the hashes fit', async () => {
+  const { path, scene } = await staged()
+  const recovery = { category: 'crash', kind: 'error', strategy: 'fallback_agent' } as const
+  const first = await scene.running()
+  for (const [nth, task] of ['careful', 'slow'].entries()) {
+    const claim = nth === 0 ? first : await scene.claim()
+    await scene.settle(claim, { as: 'retry', error: '{}', delayMs: 0, recovery: { ...recovery, task } })
+    scene.free(first.workerId)
+    const { leaseId } = await scene.claim()
+    const submission = { type: task, lane: 'normal', input: 'null' } as const
+    const key = handOverKey(nth + 1)
+    await scene.write({ kind: 'spawn', leaseId, key, position: 0, policy: 'cancel', submission })
+    await scene.write({ kind: 'settle', leaseId, settlement: { as: 'retry', error: '{}', delayMs: 0 } })
+    scene.free(first.workerId)
+  }
+  await scene.store.close()
+  const it = new Spoiled(path)
+  expect(await verify(path)).toMatchObject(good)
+  const found = await it.after((db) => {
+    db.exec(
+      `UPDATE event SET data = replace(data, '"careful"', '"slow"') WHERE task = 1 AND type = 'task.requeued'`,
+    )
+    rechain(db, 1)
+  })
+  expect(found?.faults.filter(({ what }) => what === 'row')).toMatchObject([
+    { where: `task 1, child ${handOverKey(1)}, type`, expected: 'slow', actual: 'careful' },
+  ])
 })

@@ -4,10 +4,13 @@ import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import {
   createRuntime,
   defineAgent,
+  defineAgreement,
+  defineContract,
   defineDomain,
   defineSupervisor,
   defineTask,
   NonRetryableError,
+  type Runtime,
   RuntimeError,
   type TaskDefinition,
 } from '../../src/index.ts'
@@ -44,6 +47,13 @@ async function handed(
   const tasks = [careful, quick, ...others(quick)] as TaskDefinition[]
   const virtual = await virtualRuntime({ tasks, workers: { capacity: 4 } })
   return { ...virtual, quick, careful, ran }
+}
+
+/** The oversight mode that a task was submitted with. */
+async function submittedOversight(runtime: Runtime, taskId: string): Promise<unknown> {
+  for await (const event of runtime.events(taskId, { live: false }))
+    if (event.type === 'task.queued') return event.data.oversight
+  return undefined
 }
 
 /** The line to the store is down at every other read of memos. Returns how often it was. */
@@ -145,7 +155,7 @@ describe('execution: a task that is handed over to another agent', () => {
     const { runtime, elapse } = await virtualRuntime({ tasks: [task, other] })
     const { taskId } = await runtime.submit(task, 'text')
     await elapse(0)
-    expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', output: 'done', model: 'big' })
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', output: 'done', model: 'small' })
     expect(models).toEqual(['big', 'small', 'tiny'])
   })
 
@@ -177,6 +187,63 @@ describe('execution: a task that is handed over to another agent', () => {
     expect(await runtime.status(taskId)).toMatchObject({ state: 'completed' })
     const again = ['quick after crash', 'quick after resource_exhaustion', 'careful']
     expect(ran).toEqual(['quick', 'careful', ...again])
+  })
+
+  test('5.4 14.3 the other task has the time to stop that the supervisor of the first gave it', async () => {
+    const careful = defineTask(
+      { type: 'careful', ...text, abortGraceMs: 9_000 },
+      () => new Promise<string>(() => {}),
+    )
+    const quick = defineTask(
+      { type: 'quick', ...text, recovery: { fallback: { task: careful } } },
+      async (): Promise<string> => {
+        throw full()
+      },
+    )
+    const desk = defineSupervisor({
+      type: 'desk',
+      input: z.undefined(),
+      children: { quick: { task: quick, input: () => 'text', shutdownMs: 500 } },
+    })
+    const tasks = [careful, quick, desk] as TaskDefinition[]
+    const { runtime, elapse } = await virtualRuntime({ tasks, workers: { capacity: 4 } })
+    const receipt = await runtime.submit('desk', undefined)
+    await elapse(0)
+    const { tasks: others } = await runtime.list({ types: ['careful'] })
+    expect(others).toMatchObject([{ state: 'running', labels: { 'supervisor.shutdownMs': '500' } }])
+    await runtime.cancel(receipt)
+    const leaked = async (ms: number) => {
+      await elapse(ms)
+      return runtime.leaked().length
+    }
+    expect([await leaked(499), await leaked(1)]).toEqual([0, 1])
+  })
+
+  test('12.5 14.3 a contract names it, and an agreement holds for both', async () => {
+    const careful = defineTask({ type: 'careful', ...text }, (ctx) => ctx.waitForSignal<string>('go'))
+    const contract = defineContract({
+      type: 'quick',
+      ...text,
+      recovery: { crash: 'fallback_agent', fallback: { task: careful } },
+    })
+    const quick = defineTask(contract, async (): Promise<string> => {
+      throw new Error('too quick')
+    })
+    const agents = ['quick']
+    const gold = defineAgreement({
+      name: 'gold',
+      client: 'acme',
+      agents,
+      oversight: 'supervised',
+      lane: 'batch',
+    })
+    const { runtime, elapse } = await virtualRuntime({ tasks: [careful, quick] as TaskDefinition[] })
+    await runtime.submit(contract, 'text', { agreement: gold })
+    await elapse(0)
+    const { tasks } = await runtime.list({ types: ['careful'] })
+    const labels = { agreement: 'gold', 'recovery.handedOverBy': '["quick"]' }
+    expect(tasks).toMatchObject([{ state: 'waiting', client: 'acme', lane: 'batch', labels }])
+    expect(await submittedOversight(runtime, tasks[0]?.taskId ?? '')).toBe('supervised')
   })
 
   test('14.3 each model and the other task have their turn, whatever the number of tries', async () => {
