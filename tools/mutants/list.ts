@@ -1395,6 +1395,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'the models come first'],
   },
   {
+    name: '14.3 the failure of another task loses the code that its handler gave it',
+    file: `${core}error/record.ts`,
+    edits: [["code === 'handler_failed' ? (read", "code === '' ? (read"]],
+    killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'also down a chain'],
+  },
+  {
     name: '14.3 a composite failure gets what its weakest part asks for',
     file: `${core}recovery/recovery.ts`,
     edits: [['strengthOf(choice) > strengthOf(strongest)', 'strengthOf(choice) >= 0']],

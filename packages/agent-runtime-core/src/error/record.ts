@@ -75,7 +75,7 @@ function describe(error: unknown, limits: ErrorLimits, depth: number): ErrorReco
     return { name: 'NonError', message: cut(textOf(error), limits.messageBytes) }
   }
   const name = nameOf(error)
-  const code = read(error, 'code')
+  const code = codeIn(error)
   const stack = read(error, 'stack')
   const retryable = retryableOf(error, code)
   const cause = depth < limits.causes ? causeOf(error) : undefined
@@ -105,6 +105,12 @@ function retryableOf(error: unknown, code: unknown): boolean | undefined {
   if (byCode !== undefined) return byCode
   const own = read(error, 'retryable')
   return typeof own === 'boolean' ? own : undefined
+}
+
+/** The code of a thrown value: the thrower's own also where {@link toRuntimeError} has put it into the details. */
+export function codeIn(error: unknown): unknown {
+  const code = read(error, 'code')
+  return code === 'handler_failed' ? (read(read(error, 'details'), 'code') ?? code) : code
 }
 
 function causeOf(error: unknown): unknown {

@@ -1,3 +1,4 @@
+import { codeIn } from '../error/record.ts'
 import type { FailureKind } from '../task/failure-kind.ts'
 import type { FailureCategory } from './recovery.ts'
 
@@ -35,7 +36,7 @@ export function categoriesOf(error: unknown): readonly FailureCategory[] {
   const parts: unknown[] = [error]
   for (let at = 0; at < Math.min(parts.length, MAX_PARTS); at++) {
     const part = parts[at]
-    const category = categoryOfCode(read(part, 'code')) ?? categoryOfName(read(part, 'name'))
+    const category = categoryOfCode(codeIn(part)) ?? categoryOfName(read(part, 'name'))
     if (category !== undefined) found.add(category)
     const cause = read(part, 'cause')
     if (cause !== undefined) parts.push(cause)
@@ -79,7 +80,7 @@ function categoryOfName(name: unknown): FailureCategory | undefined {
 }
 
 /** A property, or undefined if it does not exist or reading it throws. */
-function read(holder: unknown, key: 'code' | 'name' | 'cause' | 'errors'): unknown {
+function read(holder: unknown, key: 'name' | 'cause' | 'errors'): unknown {
   if (typeof holder !== 'object' || holder === null) return undefined
   try {
     return (holder as Readonly<Record<string, unknown>>)[key]

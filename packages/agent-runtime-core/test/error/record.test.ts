@@ -198,6 +198,8 @@ describe('toRuntimeError', () => {
   test('stays as it is when described again', () => {
     const record = describeError(new RangeError('out'))
     expect(describeError(toRuntimeError(record))).toStrictEqual({ ...record, code: 'handler_failed' })
+    const coded = describeError(Object.assign(new Error('late'), { code: 'ETIMEDOUT' }))
+    expect(describeError(toRuntimeError(coded))).toStrictEqual(coded)
   })
 
   test('restores the class that a policy asks for', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { describeError, toRuntimeError } from '../../src/error/record.ts'
 import { failureKinds } from '../../src/task/failure-kind.ts'
 import { categoriesOf, categoryOfKind } from '../../src/recovery/categories.ts'
 import { decideChain, HANDED_OVER_LABEL, MAX_HAND_OVERS } from '../../src/recovery/hand-over.ts'
@@ -178,6 +179,9 @@ describe('recovery by category', () => {
     expect(
       categoriesOf(new AggregateError([coded('timeout', coded('limit_exceeded')), new Error('x')])),
     ).toEqual(['timeout', 'resource_exhaustion'])
+    const restored = toRuntimeError(describeError(coded('ETIMEDOUT')))
+    expect(categoriesOf(restored)).toEqual(['timeout'])
+    expect(categoriesOf(new Error('wrapped', { cause: restored }))).toEqual(['timeout'])
     const circle = coded('crashed')
     circle.cause = circle
     expect(categoriesOf(circle)).toEqual(['crash'])

@@ -18,6 +18,9 @@ import { virtualRuntime } from '../virtual-runtime.ts'
 
 const text = { input: z.string(), output: z.string() }
 const full = () => Object.assign(new Error('the context is full'), { code: 'limit_exceeded' })
+const fails = (): never => {
+  throw full()
+}
 
 /** A task that fails, and the one that it hands over to, which gets its turn. */
 async function handed(
@@ -96,12 +99,7 @@ describe('execution: a task that is handed over to another agent', () => {
 
   test('14.3 while the other works, the first holds no slot, and says who has it', async () => {
     const careful = defineTask({ type: 'careful', ...text }, (ctx) => ctx.waitForSignal<string>('go'))
-    const quick = defineTask(
-      { type: 'quick', ...text, recovery: { fallback: { task: careful } } },
-      async (): Promise<string> => {
-        throw full()
-      },
-    )
+    const quick = defineTask({ type: 'quick', ...text, recovery: { fallback: { task: careful } } }, fails)
     const { runtime, elapse } = await virtualRuntime({ tasks: [quick, careful], workers: { capacity: 1 } })
     const { taskId } = await runtime.submit(quick, 'text')
     await elapse(0)
@@ -132,6 +130,31 @@ describe('execution: a task that is handed over to another agent', () => {
     await asked.elapse(0)
     expect(asked.ran).toEqual(['quick', 'careful', 'quick after timeout'])
     expect(await asked.runtime.status(second.taskId)).toMatchObject({ state: 'failed' })
+  })
+
+  test('14.3 the category of its failure is that of the error that its handler threw, also down a chain', async () => {
+    const late = (): never => {
+      throw Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })
+    }
+    const last = defineTask({ type: 'last', ...text }, late)
+    const careful = defineTask(
+      { type: 'careful', ...text, recovery: { timeout: 'fail', fallback: { task: last } } },
+      fails,
+    )
+    const failures: unknown[] = []
+    const quick = defineTask(
+      { type: 'quick', ...text, recovery: { timeout: 'retry_with_feedback', fallback: { task: careful } } },
+      (ctx, it) => {
+        failures.push(ctx.failure?.category)
+        if (ctx.failure === undefined) fails()
+        return it
+      },
+    )
+    const { runtime, elapse } = await virtualRuntime({ tasks: [last, careful, quick] as TaskDefinition[] })
+    const { taskId } = await runtime.submit(quick, 'text')
+    await elapse(60_000)
+    expect(failures).toEqual([undefined, 'timeout'])
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', output: 'text' })
   })
 
   test('14.3 the models come first, and the other task has the model that is named', async () => {
@@ -194,12 +217,7 @@ describe('execution: a task that is handed over to another agent', () => {
       { type: 'careful', ...text, abortGraceMs: 9_000 },
       () => new Promise<string>(() => {}),
     )
-    const quick = defineTask(
-      { type: 'quick', ...text, recovery: { fallback: { task: careful } } },
-      async (): Promise<string> => {
-        throw full()
-      },
-    )
+    const quick = defineTask({ type: 'quick', ...text, recovery: { fallback: { task: careful } } }, fails)
     const desk = defineSupervisor({
       type: 'desk',
       input: z.undefined(),
