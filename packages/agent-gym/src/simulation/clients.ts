@@ -5,7 +5,7 @@ import type { Findings } from './findings.ts'
 import type { SimulatedProcess } from './process.ts'
 import { drawProgram, type Program } from './program.ts'
 import { Holders } from './holders.ts'
-import { drawRecovering } from './recoveries.ts'
+import { drawHandOver, drawRecovering } from './recoveries.ts'
 import {
   agreements,
   drawOutside,
@@ -57,10 +57,11 @@ export class Clients {
   readonly #late: SeededRandom
   #purchases = 0
   readonly #recovering: SeededRandom
+  readonly #handing: SeededRandom
   readonly #outside: SeededRandom
   readonly #turns: SeededRandom
   #fromOutside = 0
-  #built = { supervisors: 0, pipelines: 0, recovering: 0 }
+  #built = { supervisors: 0, pipelines: 0, recovering: 0, handing: 0 }
 
   /**
    * `purse` draws what has to do with accounts, `work` what has to do with work that is measured, `order` what has to do with structures, and `late` what came to those
@@ -98,6 +99,7 @@ export class Clients {
     this.#order = order
     this.#late = late
     this.#recovering = late.fork('recoveries')
+    this.#handing = late.fork('hand-overs')
     this.#turns = late.fork('in turn')
     this.#outside = late.fork('children from outside')
     this.#holders = new Holders(work.fork('holders'), workload, audit, (process, what, call) =>
@@ -177,9 +179,9 @@ export class Clients {
     return { ...rest, agreement }
   }
 
-  /** Supervisors, pipelines, purchases, tasks with a table of recovery: now and then one of them. */
+  /** Supervisors, pipelines, purchases, tasks with a table of recovery, or with another that takes over: now and then one of them. */
   #build(process: SimulatedProcess): void {
-    const { supervisors, pipelines, ledger, permanents, partitions, recoveries } = this.#structures
+    const { supervisors, pipelines, ledger, permanents, partitions, recoveries, handOvers } = this.#structures
     const order = this.#order
     const late = this.#late
     const built = this.#built
@@ -204,6 +206,11 @@ export class Clients {
     if (recoveries && built.recovering < 4 && recovering.int(4) === 0) {
       const name = `recovering ${(built.recovering += 1)}`
       this.#submitStructure(process, drawRecovering(recovering.fork(name), name), recovering)
+    }
+    const handing = this.#handing
+    if (handOvers && built.handing < 4 && handing.int(4) === 0) {
+      const name = `handing over ${(built.handing += 1)}`
+      this.#submitStructure(process, drawHandOver(handing.fork(name), name), handing)
     }
   }
 

@@ -46,6 +46,7 @@ export const counted = [
   'folded entries',
   'recoveries',
   'asked after failures',
+  'hand-overs',
   'children from outside',
   'children in turn',
 ] as const

@@ -43,6 +43,7 @@ export const minimumPer100: Readonly<Partial<Record<Counted, number>>> = {
   'folded entries': 60,
   recoveries: 20,
   'asked after failures': 8,
+  'hand-overs': 12,
   // Few lives have them: fewer than a third, so that fifty seeds may lack some.
   'children from outside': 2,
   'children in turn': 1,

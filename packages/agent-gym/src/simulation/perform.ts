@@ -11,7 +11,13 @@ import {
 } from '@ku0/agent-runtime'
 import { z } from 'zod'
 import { type Call, MAX_ATTEMPTS, type Program } from './program.ts'
-import { failureOf, type RecoveringPass, recoveringTasks } from './recoveries.ts'
+import {
+  failureOf,
+  handOverTerms,
+  type RecoveringPass,
+  recoveringTasks,
+  recoveryTerms,
+} from './recoveries.ts'
 import { type DoStep, type Structures, structuredTasks } from './structures.ts'
 import { limits, MEASURED, profile } from './workload.ts'
 
@@ -50,12 +56,11 @@ export function simulatedTasks(
     plain,
     ...(isMeasured ? [simulatedTask(MEASURED, { profile, limits }, outside, version)] : []),
     ...structuredTasks(structures, plain, step),
-    ...(structures.recoveries
-      ? recoveringTasks(
-          (ctx, program) => performProgram(ctx, outside, version, program),
-          (pass) => outside.begins(pass),
-        )
-      : []),
+    ...recoveringTasks(
+      { ...(structures.recoveries ? recoveryTerms : {}), ...(structures.handOvers ? handOverTerms : {}) },
+      (ctx, program) => performProgram(ctx, outside, version, program),
+      (pass) => outside.begins(pass),
+    ),
   ]
 }
 

@@ -1,6 +1,6 @@
 import { globSync, rmSync } from 'node:fs'
 import type { Settlement, Submission, Write } from '@ku0/agent-runtime-core'
-import type { Message } from '@ku0/agent-runtime-persistence/testing'
+import type { Message, Turn } from '@ku0/agent-runtime-persistence/testing'
 import type { Audited } from './audited.ts'
 import type { Ground, Plant, Planted } from './plant.ts'
 import { idsOf, Tables } from './planted-tables.ts'
@@ -431,16 +431,9 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
       ],
     }),
   'a failure that the next try does not hear of': () =>
-    plain({
-      tell: (turn) => ({
-        ...turn,
-        answers: turn.answers.map((answer) => {
-          if (!('value' in answer) || !isMemos(answer.value) || !('failure' in answer.value)) return answer
-          const { failure: _, ...others } = answer.value
-          return { ...answer, value: others }
-        }),
-      }),
-    }),
+    plain({ tell: (turn) => withoutMemo(turn, 'failure') }),
+  'a task that runs its handler although it was handed over': () =>
+    plain({ tell: (turn) => withoutMemo(turn, 'handedOver') }),
   'a judgement that is lost': ({ random }) =>
     plain({
       send: (message) =>
@@ -482,6 +475,16 @@ function supervising(message: Message, change: (key: string) => string): Message
     wait.key.startsWith('$ku0/supervisor/') ? { ...wait, key: change(wait.key) } : wait,
   )
   return { ...message, operation: { ...operation, waits } }
+}
+
+/** A turn whose answers say nothing of it. */
+function withoutMemo(turn: Turn, name: 'failure' | 'handedOver'): Turn {
+  const answers = turn.answers.map((answer) =>
+    'value' in answer && isMemos(answer.value)
+      ? { ...answer, value: { ...answer.value, [name]: undefined } }
+      : answer,
+  )
+  return { ...turn, answers }
 }
 
 function isMemos(value: unknown): value is object {

@@ -10,10 +10,11 @@ import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
 import { z } from 'zod'
 import { type Call, drawProgram, MAX_ATTEMPTS, type Program } from './program.ts'
 
-/** What is done about each failure, and with which models. */
+/** What is done about each failure, with which models, and which other task takes over after them. */
 export interface RecoveryTerms {
   readonly table: Readonly<Record<FailureCategory, RecoveryChoice>>
   readonly models: readonly string[]
+  readonly other?: string
 }
 
 /** The tables of recovery, by the task type that has each. */
@@ -50,13 +51,67 @@ export const recoveryTerms: Readonly<Record<string, RecoveryTerms>> = {
   },
 }
 
+/** The tables of task types that hand over, and of those that take over. */
+export const handOverTerms: Readonly<Record<string, RecoveryTerms>> = {
+  'handing over': {
+    table: {
+      crash: 'fallback_agent',
+      timeout: 'retry_with_backoff',
+      resource_exhaustion: 'fallback_agent',
+      invalid_output: 'fallback_agent',
+      human_rejection: 'retry_with_feedback',
+    },
+    models: ['small'],
+    other: 'taking over',
+  },
+  'handing over at once': {
+    table: {
+      crash: 'fallback_agent',
+      timeout: 'fallback_agent',
+      resource_exhaustion: 'human_escalation',
+      invalid_output: 'fallback_agent',
+      human_rejection: 'human_escalation',
+    },
+    models: [],
+    other: 'handing on',
+  },
+  'handing on': {
+    table: {
+      crash: 'restart',
+      timeout: 'fallback_agent',
+      resource_exhaustion: 'fallback_agent',
+      invalid_output: 'retry_with_feedback',
+      human_rejection: 'fail',
+    },
+    models: [],
+    other: 'taking over',
+  },
+  'taking over': {
+    table: {
+      crash: 'restart',
+      timeout: 'fail',
+      resource_exhaustion: 'fail',
+      invalid_output: 'retry_with_feedback',
+      human_rejection: 'fail',
+    },
+    models: [],
+  },
+}
+
+/** The types of them that clients submit. */
+const handing = ['handing over', 'handing over at once', 'handing on']
+
+/** The outputs of this type are short. */
+const SHORT = 'handing over at once'
+
 /** What the product is told: the first has the product's own table. */
-const settings: Readonly<Record<string, RecoverySetting>> = Object.fromEntries(
-  Object.entries(recoveryTerms).map(([type, { table, models }], nth) => [
-    type,
-    { ...(nth === 0 ? {} : (table as RecoverySetting)), fallbackModels: models },
-  ]),
-)
+function settingOf(type: string, { table, models, other }: RecoveryTerms): RecoverySetting {
+  return {
+    ...(type === 'recovering as usual' ? {} : (table as RecoverySetting)),
+    ...(models.length === 0 ? {} : { fallbackModels: models }),
+    ...(other === undefined ? {} : { fallback: { task: other } }),
+  }
+}
 
 /** The request for approval at the end of such a task. */
 const REVIEW = 'review'
@@ -77,6 +132,7 @@ const causes = ['crash', 'timeout', 'resource_exhaustion', 'invalid_output'] as 
 export function drawRecovering(
   random: SeededRandom,
   name: string,
+  types: readonly string[] = Object.keys(recoveryTerms),
 ): { type: string; program: RecoveringProgram } {
   const program = drawProgram(random, name, undefined, 2)
   const fail = (): Call => {
@@ -95,13 +151,18 @@ export function drawRecovering(
   }
   const calls = program.calls.flatMap((call) => (random.int(3) === 0 ? [call, fail()] : [call]))
   return {
-    type: random.pick(Object.keys(recoveryTerms)),
+    type: random.pick(types),
     program: {
       ...program,
       calls: [...calls, ...(random.int(2) === 0 ? [fail()] : []), ...(random.int(2) === 0 ? [review] : [])],
       unfit: random.int(3) === 0 ? 1 + random.int(MAX_ATTEMPTS) : 0,
     },
   }
+}
+
+/** The same of a type that hands over to another task. */
+export function drawHandOver(random: SeededRandom, name: string): ReturnType<typeof drawRecovering> {
+  return drawRecovering(random, name, handing)
 }
 
 /** The words of an error that a program throws: the audit reads its parts from them, and without any it is a crash. */
@@ -147,19 +208,20 @@ export interface RecoveringPass {
   readonly failure: Pick<TaskFailure, 'category' | 'strategy' | 'attempt'> | undefined
 }
 
-/** The task types with a table of recovery. `perform` runs a program. */
+/** The task types with these tables of recovery. `perform` runs a program. */
 export function recoveringTasks(
+  terms: Readonly<Record<string, RecoveryTerms>>,
   perform: (ctx: TaskContext, program: Program) => Promise<unknown>,
   begins: (pass: RecoveringPass) => void,
 ): TaskDefinition[] {
-  return Object.entries(settings).map(
-    ([type, recovery]) =>
+  return Object.entries(terms).map(
+    ([type, of]) =>
       defineTask(
         {
           type,
-          recovery,
+          recovery: settingOf(type, of),
           input: z.custom<RecoveringProgram>(),
-          output: z.array(z.unknown()),
+          output: type === SHORT ? z.array(z.unknown()).max(3) : z.array(z.unknown()),
           retry: { attempts: MAX_ATTEMPTS, backoff: { initialMs: 20, maxMs: 60 } },
         },
         async (ctx, program) => {

@@ -2,6 +2,7 @@ import type { EventData, FailureCategory, RecoveryChoice } from '@ku0/agent-runt
 import type { Findings } from './findings.ts'
 import { type Followed, RUNNING } from './followed.ts'
 import {
+  handOverTerms,
   mostRejections,
   plannedParts,
   type RecoveringPass,
@@ -21,6 +22,24 @@ interface Past {
   readonly strategy: RecoveryChoice
 }
 
+/** The task that another one was handed over to. */
+interface Other {
+  readonly task: string
+  readonly nth: number
+  /** Its number, once it was called. */
+  child: number | undefined
+  /** What followed was decided: the handler has its turn again. */
+  isOver: boolean
+}
+
+/** How a task ended. */
+interface End {
+  readonly type: string
+  readonly output?: unknown
+  /** Of one without an output. */
+  readonly cause?: Cause
+}
+
 /** What the audit knows of a task with a table of recovery. */
 interface Watched extends RecoveryTerms {
   model: string | undefined
@@ -36,6 +55,9 @@ interface Watched extends RecoveryTerms {
   readonly asked: Map<number, 'open' | 'approved' | 'rejected'>
   startedSeq: number
   lastSeq: number
+  handedOver: Other | undefined
+  handOvers: number
+  end: End | undefined
 }
 
 /** From weak to strong. Source: `docs/semantics.md 14.3`. */
@@ -51,15 +73,26 @@ const strengths: readonly RecoveryChoice[] = [
 /** The part of the audit that looks at what is done about failures, by a model of its own. Source: `docs/semantics.md 14.3`. */
 export class RecoveryAudit {
   readonly #findings: Findings
+  readonly #numberOf: (taskId: string) => number | undefined
   readonly #watched = new Map<number, Watched>()
 
-  constructor(findings: Findings) {
+  constructor(
+    findings: Findings,
+    { numberOf }: { readonly numberOf: (taskId: string) => number | undefined },
+  ) {
     this.#findings = findings
+    this.#numberOf = numberOf
   }
 
   /** Whether a task has a table: then {@link event} says whether it may fail. */
   isWatched(task: number): boolean {
     return this.#watched.has(task)
+  }
+
+  /** The task whose handler gives the output of a task: its own, or that of the one that it was handed over to. */
+  workerOf(task: number): number {
+    const other = otherOf(this.#watched.get(task))
+    return other?.child === undefined ? task : this.workerOf(other.child)
   }
 
   /** An event of a task, before it is followed. */
@@ -74,8 +107,21 @@ export class RecoveryAudit {
         return
       case 'task.requeued':
         return this.#requeued(watched, walk, seq, data as unknown as EventData['task.requeued'])
-      case 'task.failed':
-        return this.#failed(watched, walk, data)
+      case 'task.failed': {
+        this.#failed(watched, walk, data)
+        const { code, message = '' } = (data['error'] ?? {}) as { code?: string; message?: string }
+        watched.end = { type, cause: this.#causeOf(watched, message, code) }
+        return
+      }
+      case 'task.completed':
+        watched.end = { type, output: data['output'] }
+        return this.#completed(watched, walk.id, data['output'])
+      case 'task.canceled':
+        watched.end = { type, cause: { parts: ['crash'], isFinal: true } }
+        return
+      case 'child.spawned':
+      case 'child.inherited':
+        return this.#calls(watched, walk.id, data)
       case 'approval.requested':
         return this.#asks(watched, walk.id, String(data['key']))
       case 'task.resumed':
@@ -93,13 +139,16 @@ export class RecoveryAudit {
     // One that has lost its lease may know less.
     if (row.state !== RUNNING || row.fence !== fence) return
     const { failure: failed, crash, asked, table } = watched
+    const other = otherOf(watched)
+    if (other !== undefined)
+      this.#violated(`task ${row.id} runs its own handler, it was handed over to '${other.task}'`)
     for (const past of [failed, crash]) {
       const choice = past === crash ? crash && table.crash : past?.strategy
       const isAllowed =
         past === undefined ||
         choice === 'restart' ||
         choice?.startsWith('retry') === true ||
-        (choice === 'fallback_agent' && (past === failed || nextModel(watched) === undefined)) ||
+        (choice === 'fallback_agent' && (past === failed || nextAgent(watched) === undefined)) ||
         (choice === 'human_escalation' && asked.get(past.seq) === 'approved')
       if (!isAllowed)
         this.#violated(
@@ -118,7 +167,7 @@ export class RecoveryAudit {
   }
 
   #queued(task: number, { type, model }: EventData['task.queued']): void {
-    const terms = recoveryTerms[type]
+    const terms = recoveryTerms[type] ?? handOverTerms[type]
     if (terms === undefined) return
     this.#watched.set(task, {
       ...terms,
@@ -131,6 +180,9 @@ export class RecoveryAudit {
       asked: new Map(),
       startedSeq: 0,
       lastSeq: 0,
+      handedOver: undefined,
+      handOvers: 0,
+      end: undefined,
     })
   }
 
@@ -150,7 +202,7 @@ export class RecoveryAudit {
     const isOfCrash = code === 'lease_lost' && watched.crash !== undefined
     const due = isOfCrash
       ? { strategy: watched.table.crash, categories: ['crash'] }
-      : answerTo(watched, partsOf(message, code), walk)
+      : answerTo(watched, this.#causeOf(watched, message, code), walk)
     if (decided === undefined || due === undefined)
       return this.#violated(
         `task ${task} is tried again after '${message}', decided is ${decided?.strategy}, due is ${due?.strategy}`,
@@ -160,9 +212,16 @@ export class RecoveryAudit {
       this.#violated(
         `task ${task}, '${message}': ${decided.category} gets ${decided.strategy}, due is ${due.strategy}`,
       )
-    const model = due.strategy === 'fallback_agent' ? nextModel(watched) : undefined
-    if (decided.model !== model)
-      this.#violated(`task ${task} falls back to the model ${decided.model}, not ${model}`)
+    const next = due.strategy === 'fallback_agent' ? nextAgent(watched) : undefined
+    const { model, other } = next ?? {}
+    if (decided.model !== model || decided.task !== other)
+      this.#violated(`task ${task} falls back to ${decided.model ?? decided.task}, not ${model ?? other}`)
+    if (watched.handedOver !== undefined) watched.handedOver.isOver = true
+    if (other !== undefined) {
+      watched.handOvers += 1
+      watched.handedOver = { task: other, nth: watched.handOvers, child: undefined, isOver: false }
+      this.#findings.count('hand-overs')
+    }
     if ((dueAt === undefined) === (due.strategy === 'retry_with_backoff'))
       this.#violated(`task ${task} is tried again by ${due.strategy}, it waits until ${dueAt}`)
     watched.model = model ?? watched.model
@@ -183,9 +242,51 @@ export class RecoveryAudit {
       (code === 'lease_lost' && crash !== undefined && table.crash === 'fail') ||
       (kind === 'not_approved' &&
         rejections >= this.#most(watched, /^'(.+)' was /.exec(message)?.[1] ?? '')) ||
-      (kind !== 'not_approved' && answerTo(watched, partsOf(message, code), walk) === undefined)
+      (kind !== 'not_approved' &&
+        answerTo(watched, this.#causeOf(watched, message, code), walk) === undefined)
     if (!isEnd)
       this.#violated(`task ${task} failed (${kind}): '${message}', its table has another try for it`)
+  }
+
+  /** The other task is called once, and as what was decided says. */
+  #calls(watched: Watched, task: number, { key, taskId, type }: Record<string, unknown>): void {
+    const nth = handedOverIn(String(key))
+    if (nth === undefined) return
+    const other = otherOf(watched)
+    if (other?.nth !== nth || other.task !== type || other.child !== undefined)
+      return this.#violated(
+        `task ${task} calls '${String(type)}' as hand-over ${nth}, due is ${other?.task} as ${other?.nth}, called as ${other?.child}`,
+      )
+    other.child = this.#numberOf(String(taskId))
+  }
+
+  /** What the other task has given is what the task gives. */
+  #completed(watched: Watched, task: number, output: unknown): void {
+    const other = otherOf(watched)
+    if (other === undefined) return
+    const end = this.#watched.get(other.child ?? 0)?.end
+    if (end?.type !== 'task.completed' || JSON.stringify(end.output) !== JSON.stringify(output))
+      this.#violated(`task ${task} completed, the task that it was handed over to is ${end?.type}`)
+  }
+
+  /** What has failed: in the other task, where that has ended. Of several parts of its failure the first is recorded. */
+  #causeOf(watched: Watched, message: string, code: string | undefined): Cause {
+    const end = this.#watched.get(otherOf(watched)?.child ?? 0)?.end
+    if (end?.cause !== undefined) return { ...end.cause, parts: end.cause.parts.slice(0, 1) }
+    const planned = plannedParts(message)
+    if (planned !== undefined) return { parts: planned, isFinal: false }
+    switch (code) {
+      case 'invalid_output':
+        return { parts: ['invalid_output'], isFinal: false }
+      case 'not_approved':
+        return { parts: ['human_rejection'], isFinal: true }
+      case 'budget_exceeded':
+        return { parts: ['resource_exhaustion'], isFinal: true }
+      case 'poisoned':
+        return { parts: ['crash'], isFinal: true }
+      default:
+        return { parts: [], isFinal: false }
+    }
   }
 
   /** How often the work that a request shows may be rejected. */
@@ -207,7 +308,10 @@ export class RecoveryAudit {
   }
 
   #resolved(watched: Watched, { id: task, attempt }: Walk, seq: number, data: Record<string, unknown>): void {
-    const { key, kind, outcome, since, escalates } = data
+    const { key, kind, outcome, since, escalates } = data as { key?: string } & Record<string, unknown>
+    const other = otherOf(watched)
+    if (other !== undefined && key !== undefined && !key.includes(HAND_OVER))
+      this.#violated(`task ${task} has the end of '${key}', it was handed over to '${other.task}'`)
     if (kind !== 'approval') return
     const about = escalated(String(key))
     if (about !== undefined) {
@@ -244,10 +348,17 @@ export class RecoveryAudit {
   }
 }
 
+/** What has failed in a try. */
+interface Cause {
+  readonly parts: readonly FailureCategory[]
+  /** The error says that trying again cannot help. */
+  readonly isFinal: boolean
+}
+
 /** The strongest answer that the table has for the parts of a failure; undefined where it is the end. */
 function answerTo(
   watched: Watched,
-  parts: readonly FailureCategory[],
+  { parts, isFinal }: Cause,
   { attempt, crashes }: Pick<Walk, 'attempt' | 'crashes'>,
 ): { readonly strategy: RecoveryChoice; readonly categories: readonly string[] } | undefined {
   const choices = parts.map((part) => {
@@ -255,8 +366,8 @@ function answerTo(
     if (choice === 'human_escalation') return choice
     const isLast =
       choice === 'fallback_agent'
-        ? nextModel(watched) === undefined
-        : attempt - crashes - watched.interrupted >= MAX_ATTEMPTS
+        ? nextAgent(watched) === undefined
+        : isFinal || attempt - crashes - watched.interrupted >= MAX_ATTEMPTS
     return isLast ? 'fail' : choice
   })
   const strategy = strengths.findLast((strength) => choices.includes(strength)) ?? 'fail'
@@ -264,12 +375,30 @@ function answerTo(
   return { strategy, categories: parts.filter((_, at) => choices[at] === strategy) }
 }
 
-function nextModel({ models, model }: Pick<Watched, 'models' | 'model'>): string | undefined {
-  return models[model === undefined ? 0 : models.indexOf(model) + 1]
+/** The next model, or once, after the last one, another task. */
+function nextAgent({
+  models,
+  model: current,
+  other,
+  handedOver,
+}: Watched): { readonly model?: string; readonly other?: string } | undefined {
+  if (handedOver !== undefined) return undefined
+  const model = models[current === undefined ? 0 : models.indexOf(current) + 1]
+  if (model !== undefined) return { model }
+  return other === undefined ? undefined : { other }
 }
 
-function partsOf(message: string, code: string | undefined): readonly FailureCategory[] {
-  return plannedParts(message) ?? (code === 'invalid_output' ? ['invalid_output'] : [])
+/** The task that has the work now. */
+function otherOf(watched: Watched | undefined): Other | undefined {
+  const { handedOver } = watched ?? {}
+  return handedOver?.isOver === true ? undefined : handedOver
+}
+
+const HAND_OVER = '$ku0/hand-over/'
+
+/** Which hand-over a child is. */
+function handedOverIn(key: string): number | undefined {
+  return key.startsWith(HAND_OVER) ? Number(key.slice(HAND_OVER.length)) : undefined
 }
 
 /** The event that a question is about. */

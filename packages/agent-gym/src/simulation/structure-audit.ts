@@ -29,7 +29,7 @@ export class StructureAudit {
     this.supervisors = new SupervisorAudit(findings, ids)
     this.pipelines = new PipelineAudit(findings)
     this.ledger = new LedgerAudit(findings, ledger)
-    this.recoveries = new RecoveryAudit(findings)
+    this.recoveries = new RecoveryAudit(findings, ids)
   }
 
   /** Whether a supervisor, a pipeline or a stage may fail so, or a task whose failures are looked at elsewhere. */

@@ -39,6 +39,8 @@ export interface Structures {
   readonly folds: boolean
   /** Some tasks have a table of recovery. */
   readonly recoveries: boolean
+  /** Some tasks are handed over to another one after a failure. */
+  readonly handOvers: boolean
 }
 
 export const noStructures: Structures = {
@@ -52,6 +54,7 @@ export const noStructures: Structures = {
   partitions: false,
   folds: false,
   recoveries: false,
+  handOvers: false,
 }
 
 /** `late` draws what there was not always: without it a seed draws the rest as it does with it. */
@@ -68,6 +71,7 @@ export function drawStructures(random: SeededRandom, late: SeededRandom | undefi
     ...structures,
     folds: structures.ledger !== undefined && late?.int(2) === 0,
     recoveries: late?.fork('recoveries').int(4) === 0,
+    handOvers: late?.fork('hand-overs').int(4) === 0,
     inTurn: structures.supervisors && late?.fork('in turn').int(2) === 0,
     outside: structures.supervisors && late?.fork('children from outside').int(2) === 0,
   }

@@ -264,6 +264,10 @@ export class TaskAudit {
             `task ${task}: attempt ${it.attempt} follows ${walk.attempt} by ${it.reason}`,
           )
         if (it.reason === 'retry') this.#findings.count('retries')
+        for (const key of it.dropped ?? []) {
+          found.signals.delete(key)
+          found.due.delete(key)
+        }
         walk.attempt = it.attempt
         walk.dueAt = it.dueAt ?? null
         this.#leave(found, walk, QUEUED)
@@ -272,7 +276,7 @@ export class TaskAudit {
       case 'task.completed':
         ofHolder()
         this.#findings.count('completions')
-        this.#outputRules(found, task, data['output'])
+        this.#outputRules(this.#workerOf(found), task, data['output'])
         this.#parts.structures.pipelines.summed(task, data['output'])
         this.#leave(found, walk, COMPLETED)
         return
@@ -553,6 +557,11 @@ export class TaskAudit {
         `the timer '${it.key}' of task ${task} fires ${dueAt - now} ms before its time`,
       )
     found.due.delete(it.key)
+  }
+
+  /** The task whose handler gave its output. */
+  #workerOf(found: Followed): Followed {
+    return this.#parts.followed.get(this.#parts.structures.recoveries.workerOf(found.row.id)) ?? found
   }
 
   /** What a task returned is what was recorded of its steps. */

@@ -61,5 +61,6 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'a failure that its table is not asked about': '14.3',
   'a failure that nobody is asked about': '14.3',
   'a failure that the next try does not hear of': '14.3',
+  'a task that runs its handler although it was handed over': '14.3',
   'a judgement that is lost': 'I1',
 }
