@@ -69,6 +69,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/by-key.proof.test.ts', 'by their keys'],
   },
   {
+    name: 'the next tasks on PostgreSQL are read with the submissions of all before them',
+    file: `${persistence}postgres/load.ts`,
+    edits: [[' OFFSET 0) AS event', ') AS event']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/by-key.proof.test.ts', 'next tasks'],
+  },
+  {
     name: 'a name is given to another token while the first is accepted',
     file: `${core}access/access-token.ts`,
     edits: [['  return revokedAt !== null || (', '  return now > 0 || revokedAt !== null || (']],

@@ -1,5 +1,6 @@
 import { memoSeqs } from '@ku0/agent-runtime-core/transition'
-import { prepareLoad, type Load } from '../sqlite/load.ts'
+import { listed } from '../sqlite/columns.ts'
+import { type HeadRow, headOf, prepareLoad, shortSubmission, type Load } from '../sqlite/load.ts'
 import type { Queries } from '../views/queries.ts'
 
 /** The statements that read a working set, but for those that PostgreSQL has to be asked in another way. */
@@ -12,8 +13,17 @@ export function prepareFarLoad(db: Queries): Load {
        FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited') ORDER BY seq`,
     )
     .raw()
+  // In an order that only the index of queued tasks has, and with the event by its key: else the planner may read all tasks, or the events of all.
+  const heads = db
+    .prepare<unknown[], HeadRow>(
+      `SELECT ${listed('task', 'task.')}, event.submission
+       FROM task CROSS JOIN LATERAL (SELECT ${shortSubmission} AS submission FROM event WHERE event.task = task.id AND event.seq = 1 OFFSET 0) AS event
+       WHERE (stream, id) > (?, ?) AND stream <= ? AND state = 0 AND due_at IS NULL ORDER BY stream, id LIMIT ? + 0`,
+    )
+    .raw()
   return {
     ...load,
+    heads: (stream, after, limit) => heads.all(stream, after, stream, limit).map(headOf),
     memoKeys: (task) => {
       const steps = memoKeys
         .all(task)

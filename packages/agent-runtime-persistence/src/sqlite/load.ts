@@ -67,13 +67,13 @@ export function prepareLoad(db: Queries) {
   const task = from('task', 'WHERE id = ?')
   // With the submission, unless that is long: a claim then needs no read of its own.
   const heads = rows<HeadRow>(
-    `SELECT ${listed('task', 'task.')}, CASE WHEN event.blob IS NULL AND length(event.data) < 2048 THEN event.data END
+    `SELECT ${listed('task', 'task.')}, ${shortSubmission}
      FROM task JOIN event ON event.task = task.id AND event.seq = 1
      WHERE stream = ? AND state = 0 AND due_at IS NULL AND id > ? ORDER BY id LIMIT ? + 0`,
   )
   // The first of each of many streams, where one statement for each would take ten times as long.
   const firstHeads = rows<HeadRow>(
-    `SELECT ${listed('task', 'task.')}, CASE WHEN event.blob IS NULL AND length(event.data) < 2048 THEN event.data END
+    `SELECT ${listed('task', 'task.')}, ${shortSubmission}
      FROM json_each(?) AS wanted
      JOIN task ON task.id = (
        SELECT min(id) FROM task AS queued
@@ -328,10 +328,14 @@ const NOT_OVER = `SELECT id FROM task WHERE state = 0 AND due_at IS NULL AND str
        UNION ALL SELECT id FROM task WHERE ${WAITING_BY_INDEX}
        UNION ALL SELECT task FROM lease WHERE state = 0`
 
-/** A task with its submission, unless that is long. */
-type HeadRow = readonly [...RowOf<'task'>, submission: string | null]
+/** What stands in the first event of a task, unless that is long. */
+export const shortSubmission =
+  'CASE WHEN event.blob IS NULL AND length(event.data) < 2048 THEN event.data END'
 
-function headOf(row: HeadRow): { readonly task: TaskRow; readonly submission: string | null } {
+/** A task with its submission, unless that is long. */
+export type HeadRow = readonly [...RowOf<'task'>, submission: string | null]
+
+export function headOf(row: HeadRow): { readonly task: TaskRow; readonly submission: string | null } {
   const submission = row.at(-1) as string | null
   return { task: taskOf(row as unknown as RowOf<'task'>), submission }
 }

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '../../src/index.ts'
+import { systemEnvironment } from '../../src/system.ts'
+import type { Session } from '../../src/postgres/session.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
+import { newPostgresStore, partsOf } from '../helpers/postgres-store.ts'
 
 const tasks = 2_000
 const atOnce = 400
@@ -33,6 +37,46 @@ test('a write of many tasks finds them by their keys, and reads no table whole',
     })
   await expect.poll(async () => (await reported()).updated, { timeout: 30_000 }).toBe(tasks)
   expect((await reported()).scanned).toBeLessThan(tasks)
+  await store.close()
+  await client.end()
+})
+
+test('the next tasks are found at the front of their queue, with their submissions, however many are over and whatever the server last counted', async () => {
+  const server = await sharedServer()
+  const url = server.newStore()
+  const { config } = parseExecutionConfig({ queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000 })
+  const store = await newPostgresStore(config, systemEnvironment(), url, false, false)
+  const client = await server.connect(url)
+  const { db } = partsOf(store)
+  const session = Reflect.get(db, 'session') as Session
+  const submitted = await store.write({
+    kind: 'submit',
+    tasks: Array.from({ length: tasks }, () => ({ type: 'work', lane: 'normal', input: 'null' }) as const),
+  })
+  const taskIds = submitted.flatMap((it) => (it.accepted ? [it.taskId] : []))
+  const [next, over] = [taskIds.slice(-10), taskIds.slice(0, -10)]
+  /** How many rows of tasks and of events a reading of the next ten takes. */
+  const readFor = async () => {
+    const count = async () => {
+      const { rows } = await session.query(
+        `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables WHERE schemaname = current_schema() AND relname IN ('task', 'event')`,
+      )
+      return Number(rows[0]?.[0])
+    }
+    expect(await db.begin({ isAwaited: false, hasMuch: false, hasTime: false })).toBe(true)
+    const before = await count()
+    const { heads } = await db.load({ heads: [{ stream: 1, after: 0, limit: 10 }] })
+    expect(heads?.[0]?.rows.map(({ id }) => db.ids.task(id))).toEqual(next)
+    const after = await count()
+    await db.rollback()
+    return after - before
+  }
+  await client.query('ANALYZE')
+  for (let from = 0; from < over.length; from += atOnce)
+    await store.write({ kind: 'cancelMany', taskIds: over.slice(from, from + atOnce) })
+  expect(await readFor()).toBe(20)
+  await client.query('ANALYZE')
+  expect(await readFor()).toBe(20)
   await store.close()
   await client.end()
 })
