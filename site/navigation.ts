@@ -45,6 +45,7 @@ export const sections: readonly Section[] = [
       page('docs/children-and-graphs.md', 'Children and graphs'),
       page('docs/pipelines.md', 'Pipelines'),
       page('docs/schedules.md', 'Schedules'),
+      page('docs/agents.md', 'Agents by name'),
       page('docs/evaluation.md', 'Evaluation'),
       page('docs/marketplace.md', 'A marketplace of agents'),
       page('docs/changing-code.md', 'Changing code'),
