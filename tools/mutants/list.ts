@@ -1407,6 +1407,18 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'also down a chain'],
   },
   {
+    name: '14.3 a worker in another language runs its handler for a task that was handed over',
+    file: 'packages/agent-runtime-server/src/remote/before-handler.ts',
+    edits: [['if (other !== undefined) {', 'if (other === null) {']],
+    killedBy: ['packages/agent-runtime-server/test/remote/requests.test.ts', 'the server calls the task'],
+  },
+  {
+    name: '14.3 a worker in another language goes on although a person is to be asked',
+    file: 'packages/agent-runtime-server/src/remote/before-handler.ts',
+    edits: [["      return false\n    case 'fail'", "      return true\n    case 'fail'"]],
+    killedBy: ['packages/agent-runtime-server/test/remote/requests.test.ts', 'the server asks a person'],
+  },
+  {
     name: '14.3 a composite failure gets what its weakest part asks for',
     file: `${core}recovery/recovery.ts`,
     edits: [['strengthOf(choice) > strengthOf(strongest)', 'strengthOf(choice) >= 0']],

@@ -227,6 +227,7 @@ class Context:
         self._failures = {memo["key"]: memo["error"] for memo in memos["failures"]}
         self._deadline = time.monotonic() + claim["timeoutMs"] / 1000 if "timeoutMs" in claim else None
         self.task_id, self.attempt, self.is_over = claim["taskId"], claim["attempt"], False
+        self.model = claim.get("model")
         self.is_wanted_back = False
 
     def step(self, key, run, attempts=1, delay=1.0):

@@ -347,7 +347,9 @@ export { agedRank, shareIncrement, tierWeights } from './share/fairness.ts'
 export { type Admission, type AdmissionCase, decideAdmission, wantsRoom } from './submit/admission.ts'
 export { categoriesOf, categoryOfKind } from './recovery/categories.ts'
 export { type Recovered } from './recovery/decide.ts'
+export { decisionOfPast, errorOfPast, escalationWait } from './recovery/answered.ts'
 export {
+  chainRefusal,
   decideChain,
   HANDED_OVER_LABEL,
   handOverKey,

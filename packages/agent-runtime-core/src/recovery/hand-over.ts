@@ -34,6 +34,20 @@ export function decideChain(
   return { as: 'goes_on', label: JSON.stringify(types) }
 }
 
+/** Why a task is not handed over. */
+export function chainRefusal(
+  { as, types }: Exclude<Chain, { readonly as: 'goes_on' }>,
+  from: string,
+  to: string,
+): string {
+  const names = types.join("', '")
+  const why =
+    as === 'circle'
+      ? `it was handed over by '${names}'`
+      : `a task is handed over at most ${MAX_HAND_OVERS} times, and it was by '${names}'`
+  return `task '${from}' is not handed over to '${to}': ${why}`
+}
+
 function typesIn(label: string | undefined): readonly string[] {
   try {
     const types: unknown = JSON.parse(label ?? '[]')

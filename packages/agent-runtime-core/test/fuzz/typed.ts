@@ -9,6 +9,7 @@ import { fields, listOf, mostly, type Piece, piece, values } from './pieces.ts'
  */
 export const typed: readonly string[] = wordsOf(`
   ConfigError DuplicateStepKey InvalidTransition LeaseLost PayloadTooLarge StepNotSerializable StoreError TaskCanceled
+  chainRefusal decisionOfPast errorOfPast escalationWait
   accountPromise addUsage addUse agedRank categoryOfKind aheadByLane aheadByShares approvalName assertFields branchLimitKey budgetAmount
   budgetAmounts callOf canAgentMove chainText childKeyOf childName createIdCodec
   decideAdmission decideAtDecision decideBackoff decideCatchUp decideChain decideDivergence decideOutcome decidePassStart decideReplacement decideReplay decideScaling

@@ -1,6 +1,8 @@
-import { type Claim, type ExecutionStore, parseJson } from '@ku0/agent-runtime-core'
+import { type Claim, parseJson, type Reads } from '@ku0/agent-runtime-core'
 import { z } from '../wire/zod.ts'
 import { Value } from '../wire/schema.ts'
+
+type Memos = Reads['memos']['answer']
 
 const seen = { key: z.string(), position: z.int() }
 
@@ -15,6 +17,7 @@ export const ClaimSchema = z
     crashes: z.int(),
     input: Value,
     labels: z.record(z.string(), z.string()).optional(),
+    model: z.string().optional().openapi({ description: 'The one that it has now' }),
     timeoutMs: z
       .number()
       .optional()
@@ -44,13 +47,20 @@ export const ClaimSchema = z
   .openapi('WorkerClaim')
 
 /** A claim with the memos of its task, as JSON. */
-export async function claimJson(store: ExecutionStore, claim: Claim): Promise<z.input<typeof ClaimSchema>> {
-  const { leaseId, taskId, type, lane, attempt, crashes, submission, checkpoint, replays } = claim
-  const { input, labels, timeoutMs } = parseJson(submission) as {
+export function claimJson(claim: Claim, memos: Memos | undefined): z.input<typeof ClaimSchema> {
+  const { leaseId, taskId, type, lane, attempt, crashes, submission, checkpoint } = claim
+  const {
+    input,
+    labels,
+    timeoutMs,
+    model: first,
+  } = parseJson(submission) as {
     readonly input?: unknown
     readonly labels?: Record<string, string>
     readonly timeoutMs?: number
+    readonly model?: string
   }
+  const model = memos?.model ?? first
   return {
     leaseId,
     taskId,
@@ -60,14 +70,14 @@ export async function claimJson(store: ExecutionStore, claim: Claim): Promise<z.
     crashes,
     input: input ?? null,
     ...(labels === undefined ? {} : { labels }),
+    ...(model === undefined ? {} : { model }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(checkpoint === undefined ? {} : { checkpoint: parseJson(checkpoint) }),
-    memos: replays ? await memosOf(store, taskId) : noMemos,
+    memos: memos === undefined ? noMemos : memosOf(memos),
   }
 }
 
-async function memosOf(store: ExecutionStore, taskId: string) {
-  const { steps, waits, open, failures, inDoubt } = await store.read({ kind: 'memos', taskId })
+function memosOf({ steps, waits, open, failures, inDoubt }: Memos) {
   return {
     steps: steps.map(({ key, position, result, inputHash }) => ({
       key,

@@ -172,17 +172,16 @@ export class RequestWorker implements SessionEnd {
       this.#live.has(leaseId) ? operation : { ...operation, leaseId: NO_LEASE },
       { line: this.name, seq: call, acked: Math.max(0, call - KEPT_CALLS), ...(again ? { again } : {}) },
     )) as OutcomeOf<Operation['kind']>
-    const fence: unknown =
-      typeof outcome === 'object' && outcome !== null && 'fenced' in outcome ? outcome.fenced : outcome
-    const isOver =
-      operation.kind === 'settle' ||
-      operation.kind === 'release' ||
-      (typeof outcome === 'object' && outcome !== null && 'suspended' in outcome && outcome.suspended)
-    if (fence === 'stale' || isOver) {
-      const wasHeld = this.#live.delete(leaseId)
-      if (wasHeld && this.#poll !== undefined && !this.#isOver) this.#demand()
-    }
-    if (fence === 'stale') throw lost(leaseId)
+    if (this.#isOverBy(operation, outcome)) throw lost(leaseId)
+    return outcome
+  }
+
+  /** The same for a write that its server makes under the lease; `stale` is among its outcomes. */
+  async writeForIt<Operation extends LeaseWrite | Write<'spawn'>>(
+    operation: Operation,
+  ): Promise<OutcomeOf<Operation['kind']>> {
+    const outcome = (await this.#host.store.write(operation)) as OutcomeOf<Operation['kind']>
+    this.#isOverBy(operation, outcome)
     return outcome
   }
 
@@ -192,6 +191,19 @@ export class RequestWorker implements SessionEnd {
     this.#isOver = true
     this.#watch?.cancel()
     this.#poll?.resolve()
+  }
+
+  /** Whether the lease was over before the write. One that it has ended is let go. */
+  #isOverBy({ kind, leaseId }: LeaseWrite | Write<'spawn'>, outcome: unknown): boolean {
+    const parts = typeof outcome === 'object' && outcome !== null ? outcome : {}
+    const wasOver = ('fenced' in parts ? parts.fenced : outcome) === 'stale'
+    const isOver =
+      kind === 'settle' || kind === 'release' || ('suspended' in parts && parts.suspended === true)
+    if (wasOver || isOver) {
+      const wasHeld = this.#live.delete(leaseId)
+      if (wasHeld && this.#poll !== undefined && !this.#isOver) this.#demand()
+    }
+    return wasOver
   }
 
   /** A worker has one poll: an earlier one gets nothing more. */

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts'
 import { refusal } from '../problem/problem.ts'
+import { hasTurn } from '../remote/before-handler.ts'
 import { claimJson, ClaimSchema } from '../remote/claim-json.ts'
 import { silentMs } from '../remote/ends.ts'
 import type { RequestWorker } from '../remote/request-worker.ts'
@@ -96,7 +97,8 @@ export const claimTasks = endpoint({
   }),
   answers: {
     200: {
-      description: 'The tasks that it is to run; none if the time is over',
+      description:
+        'The tasks that it is to run; none if the time is over, or if the server had to do something first',
       schema: z.object({ claims: z.array(ClaimSchema) }),
     },
   },
@@ -109,7 +111,12 @@ export const claimTasks = endpoint({
     const { host } = remoteOf(serving, caller)
     const told = []
     // One after the other: memos may be large.
-    for (const claim of claims) told.push(await claimJson(host.store, claim))
+    for (const claim of claims) {
+      const { store } = host
+      const memos = claim.replays ? await store.read({ kind: 'memos', taskId: claim.taskId }) : undefined
+      if (memos === undefined || (await hasTurn({ store, worker, claim, memos })))
+        told.push(claimJson(claim, memos))
+    }
     return plain({ claims: told })
   },
 })

@@ -1,4 +1,5 @@
 import { createRuntime, defineTask } from '@ku0/agent-runtime'
+import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -13,8 +14,8 @@ const greet = defineTask({ type: 'greet', input: z.object({ name: z.string() }) 
   return ctx.step('end', () => `${text}: ${String(reply)}`)
 })
 
-async function served() {
-  const store = await openStore('sqlite::memory:', { lines: true, thread: false })
+async function served(config: ExecutionConfigInput = {}) {
+  const store = await openStore('sqlite::memory:', { lines: true, thread: false, config })
   // It runs no task itself.
   const client = await createRuntime({ store, tasks: [greet], workers: 0, logger: false, telemetry: false })
   const errors: unknown[] = []
@@ -212,5 +213,115 @@ describe('a worker that speaks in requests', () => {
       [400, 'invalid_argument'],
     ])
     expect((await post(`${worker}/leases/${leaseId}/settle`, { ...settle, call: 4 })).status).toBe(204)
+  })
+})
+
+describe('a failure that a table of another process has answered comes before the handler', () => {
+  const recovery = { category: 'crash', kind: 'error', strategy: 'fallback_agent' } as const
+  /** A task whose first try has failed: its table has decided. */
+  async function failed(decided: object, more: object = {}, config: ExecutionConfigInput = {}) {
+    const it = await served(config)
+    const { taskId } = await it.client.submit('greet', { name: 'Ann' }, more)
+    const first = it.as('two')
+    const [{ leaseId }] = (await first(`${await oneOf(first)}/claims`, {})).json.claims
+    // Full is the queue of those that may hold one task.
+    if (config.queueDepthLimit === 1) await it.client.submit('greet', { name: 'Bob' })
+    const error = '{"message":"too quick","name":"Error"}'
+    const settlement = { as: 'retry', error, delayMs: 0, recovery: { ...recovery, ...decided } } as const
+    await it.store.write({ kind: 'settle', leaseId, settlement })
+    const post = it.as('one')
+    const worker = await oneOf(post)
+    const claims = async () => (await post(`${worker}/claims`, { waitMs: 0 })).json.claims
+    return { ...it, taskId, claims }
+  }
+  /** A worker of the task that it is handed over to, and its lease. */
+  async function other({ as, client }: Awaited<ReturnType<typeof failed>>) {
+    const post = as('two')
+    const { json } = await post('', { types: ['careful'] })
+    const worker = `/${json.workerId as string}`
+    const [claim] = (await post(`${worker}/claims`, {})).json.claims
+    const end = (settlement: object) =>
+      post(`${worker}/leases/${claim.leaseId}/settle`, { call: 1, ...settlement })
+    return { claim, end, status: await client.status(claim.taskId) }
+  }
+
+  test('14.3 the server calls the task that it was handed over to, once, and its output is that of the task', async () => {
+    const it = await failed({ task: 'careful', taskModel: 'tiny' }, { client: 'ann', labels: { a: 'b' } })
+    const settings = { careful: { model: 'big', tools: '["browser"]', budget: '{"tokens":7}' } }
+    const workers = [{ workerId: 'w', capacity: 1, types: ['nothing'], settings }]
+    await it.store.write({ kind: 'registerWorkers', workers })
+    expect([await it.claims(), await it.claims()]).toEqual([[], []])
+    const { claim, end, status } = await other(it)
+    expect(status).toMatchObject({
+      input: { name: 'Ann' },
+      parent: it.taskId,
+      client: 'ann',
+      model: 'tiny',
+      tools: ['browser'],
+      budget: { limits: { tokens: 7 } },
+    })
+    expect(claim).toMatchObject({ labels: { 'recovery.handedOverBy': '["greet"]' }, model: 'tiny' })
+    expect((await it.client.list({ types: ['careful'] })).tasks.length).toBe(1)
+    expect((await it.client.explain(it.taskId))?.summary).toContain(
+      "waits for 'careful', which it was handed over",
+    )
+    await end({ as: 'completed', output: ['careful'] })
+    expect(await it.claims()).toEqual([])
+    expect(await it.client.result(it.taskId)).toEqual(['careful'])
+  })
+
+  test('14.3 a failure or a cancel of the other task ends the first: nobody here knows its table', async () => {
+    const first = await failed({ task: 'careful' })
+    expect(await first.claims()).toEqual([])
+    await (await other(first)).end({ as: 'failed', error: { name: 'Error', message: 'no' } })
+    expect(await first.claims()).toEqual([])
+    expect(await first.client.status(first.taskId)).toMatchObject({ state: 'failed', kind: 'error' })
+    const second = await failed({ task: 'careful' })
+    expect(await second.claims()).toEqual([])
+    await second.client.cancel((await other(second)).claim.taskId)
+    expect(await second.claims()).toEqual([])
+    expect(await second.client.status(second.taskId)).toMatchObject({
+      state: 'failed',
+      error: { name: 'TaskCanceled' },
+    })
+  })
+
+  test('14.3 a circle is refused, and a queue without room is tried again later', async () => {
+    const circle = await failed({ task: 'greet' })
+    expect(await circle.claims()).toEqual([])
+    expect(await circle.client.status(circle.taskId)).toMatchObject({
+      state: 'failed',
+      error: { message: "task 'greet' is not handed over to 'greet': it was handed over by 'greet'" },
+    })
+    const full = await failed({ task: 'careful' }, {}, { queueDepthLimit: 1, batchBackpressureThreshold: 1 })
+    expect(await full.claims()).toEqual([])
+    expect((await full.client.list({ types: ['careful'] })).tasks).toEqual([])
+    expect(await full.client.explain(full.taskId)).toMatchObject({
+      waitsFor: 'delay',
+      requeued: {
+        last: {
+          failure: { message: "the queue has no room for 'careful', which the task was handed over to" },
+        },
+      },
+    })
+  })
+
+  test('14.3 the server asks a person, whose answer decides', async () => {
+    const it = await failed({ strategy: 'human_escalation' })
+    expect(await it.claims()).toEqual([])
+    const [question] = (await it.client.approvals.list()).approvals
+    expect(question?.artifact).toMatchObject({ escalated: 'crash', error: { message: 'too quick' } })
+    await it.client.approvals.approve(question?.approvalId ?? '')
+    expect(await it.claims()).toMatchObject([{ taskId: it.taskId, attempt: 2 }])
+
+    const second = await failed({ strategy: 'human_escalation' })
+    expect(await second.claims()).toEqual([])
+    const [other2] = (await second.client.approvals.list()).approvals
+    await second.client.approvals.reject(other2?.approvalId ?? '')
+    expect(await second.claims()).toEqual([])
+    expect(await second.client.status(second.taskId)).toMatchObject({
+      state: 'failed',
+      error: { message: 'too quick' },
+    })
   })
 })

@@ -1,13 +1,4 @@
-import {
-  categoriesOf,
-  categoryOfKind,
-  decode,
-  type ErrorRecord,
-  escalationKey,
-  type FailureKind,
-  type PastFailure,
-  type ValueCodec,
-} from '@ku0/agent-runtime-core'
+import { decisionOfPast, errorOfPast, escalationKey, type ValueCodec } from '@ku0/agent-runtime-core'
 import type { TaskFailure } from '../api/recovery.ts'
 import type { Memos } from './pass/memos.ts'
 
@@ -30,8 +21,8 @@ export function failureIn(memos: Memos, values: ValueCodec, attempt: number): Ta
     }
   }
   if (failure === undefined) return undefined
-  const { category, kind, strategy } = decisionOf(failure)
-  const { name, message, code } = errorOf(failure)
+  const { category, kind, strategy } = decisionOfPast(failure)
+  const { name, message, code } = errorOfPast(failure)
   const verdict = memos.waits.get(escalationKey(failure.seq))?.value
   const feedback =
     verdict !== undefined
@@ -47,30 +38,6 @@ export function failureIn(memos: Memos, values: ValueCodec, attempt: number): Ta
     attempt: failure.attempt,
     ...(feedback === undefined ? {} : { feedback }),
   }
-}
-
-/** The error of a try before. */
-export function errorOf({ error, reason }: PastFailure): ErrorRecord {
-  if (error !== undefined) return decode(error) as ErrorRecord
-  const message = reason === 'expired' ? 'its lease expired: its process fell silent' : 'its process died'
-  return { name: 'RuntimeError', message, code: 'lease_lost' }
-}
-
-/** The answer to it. Where no table decided, the retry policy or the end of the process did. */
-export function decisionOf(failure: PastFailure): Pick<TaskFailure, 'category' | 'kind' | 'strategy'> {
-  if (failure.recovery !== undefined) return failure.recovery
-  if (failure.reason !== 'retry') return { category: 'crash', kind: 'crashed', strategy: 'restart' }
-  const error = errorOf(failure)
-  const kind = kindOf(error)
-  const category = kind === 'error' ? categoriesOf(error)[0] : categoryOfKind(kind)
-  return { category: category ?? 'crash', kind, strategy: 'retry_with_backoff' }
-}
-
-/** The codes that are kinds by themselves. */
-const own: ReadonlySet<unknown> = new Set(['timeout', 'invalid_output', 'crashed', 'gateway_unreachable'])
-
-function kindOf({ code }: ErrorRecord): FailureKind {
-  return own.has(code) ? (code as FailureKind) : 'error'
 }
 
 function feedbackIn(values: ValueCodec, text: string): string | undefined {

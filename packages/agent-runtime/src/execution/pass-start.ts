@@ -1,14 +1,14 @@
 import {
-  approvalName,
   decidePassStart,
+  decisionOfPast,
   encode,
-  type Escalation,
+  errorOfPast,
   escalationKey,
+  escalationWait,
   type PassStart,
   type PastFailure,
 } from '@ku0/agent-runtime-core'
 import type { TaskDefinition } from '../api/task-definition.ts'
-import { decisionOf, errorOf } from '../durable/failure.ts'
 import type { Memos } from '../durable/pass/memos.ts'
 import type { Attempt } from './attempt.ts'
 
@@ -28,42 +28,18 @@ export function settleBefore(
   start: Extract<PassStart, { as: 'fall_back' | 'fail' }>,
 ): void {
   const { failure } = start
-  const error = encode(errorOf(failure), { what: 'an error' })
+  const error = encode(errorOfPast(failure), { what: 'an error' })
   if (start.as === 'fall_back') attempt.settle({ as: 'retry', error, delayMs: 0, recovery: start.recovery })
-  else attempt.settle({ as: 'failed', kind: decisionOf(failure).kind, error })
+  else attempt.settle({ as: 'failed', kind: decisionOfPast(failure).kind, error })
 }
 
 /** Asks a person what becomes of the task; true if it waits for the answer. False: another of its waits was over, or the answer is there. */
 export async function ask(attempt: Attempt, failure: PastFailure): Promise<boolean> {
-  const { category, kind } = decisionOf(failure)
-  const { name, message, code } = errorOf(failure)
-  const question: Escalation = {
-    escalated: category,
-    kind,
-    error: { name, message, ...(code === undefined ? {} : { code }) },
-    attempt: failure.attempt,
-  }
-  const key = escalationKey(failure.seq)
   const taken = await attempt.lease.write({
     kind: 'suspend',
     leaseId: attempt.claim.leaseId,
     stay: false,
-    waits: [
-      {
-        key,
-        position: 0,
-        kind: 'approval',
-        name: approvalName(key),
-        approval: {
-          artifact: encode(question, { what: 'the question what becomes of a task after its failure' }),
-          mode: 'supervised',
-          asked: true,
-          maxRetries: 0,
-          onReject: 'throw',
-          onTimeout: 'throw',
-        },
-      },
-    ],
+    waits: [escalationWait(failure)],
   })
   return taken?.suspended ?? false
 }

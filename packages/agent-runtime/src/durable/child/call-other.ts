@@ -1,10 +1,10 @@
 import {
+  chainRefusal,
   decideChain,
   describeError,
   HANDED_OVER_LABEL,
   type HandedOver,
   handOverKey,
-  MAX_HAND_OVERS,
   NonRetryableError,
   SHUTDOWN_LABEL,
 } from '@ku0/agent-runtime-core'
@@ -20,14 +20,7 @@ export async function callOther(caller: ChildCaller, { task, model, nth }: Hande
   pass.wentLive()
   const { type } = pass.attempt.claim
   const chain = decideChain(submission, type, task)
-  if (chain.as !== 'goes_on') {
-    const types = chain.types.join("', '")
-    const why =
-      chain.as === 'circle'
-        ? `it was handed over by '${types}'`
-        : `a task is handed over at most ${MAX_HAND_OVERS} times, and it was by '${types}'`
-    throw new NonRetryableError(`task '${type}' is not handed over to '${task}': ${why}`)
-  }
+  if (chain.as !== 'goes_on') throw new NonRetryableError(chainRefusal(chain, type, task))
   const shutdownMs = submission.labels?.[SHUTDOWN_LABEL]
   const options = {
     labels: {

@@ -1,0 +1,192 @@
+import {
+  budgetTerms,
+  canonical,
+  chainRefusal,
+  type ChildEnd,
+  childName,
+  type Claim,
+  decideChain,
+  decideOutcome,
+  decidePassStart,
+  decisionOfPast,
+  describeError,
+  encode,
+  errorOfPast,
+  type ErrorRecord,
+  escalationKey,
+  escalationWait,
+  type EventData,
+  type ExecutionStore,
+  HANDED_OVER_LABEL,
+  type HandedOver,
+  handOverKey,
+  NonRetryableError,
+  parseJson,
+  type Reads,
+  RuntimeError,
+  type Settlement,
+  SHUTDOWN_LABEL,
+  type Submission,
+  TaskCanceled,
+  workedOnBy,
+} from '@ku0/agent-runtime-core'
+import { TaskFailed } from '@ku0/agent-runtime'
+import type { RequestWorker } from './request-worker.ts'
+
+type Memos = Reads['memos']['answer']
+
+/** A claim of a worker in another language that is not at its beginning. */
+interface Begun {
+  readonly store: ExecutionStore
+  readonly worker: Pick<RequestWorker, 'writeForIt'>
+  readonly claim: Claim
+  readonly memos: Memos
+}
+
+/**
+ * Whether the handler has its turn. What comes before it after a failure is no business of a worker that knows no tables: the server calls the task
+ * that this one was handed over to, or asks a person, under the worker's lease. Each of its writes may be made again. Source: `docs/semantics.md 14.3`.
+ */
+export async function hasTurn(begun: Begun): Promise<boolean> {
+  const { worker, claim, memos } = begun
+  const { leaseId } = claim
+  const other = workedOnBy(memos)
+  if (other !== undefined) {
+    await callOther(begun, other)
+    return false
+  }
+  const verdictOn = (seq: number) => memos.waits.find(({ key }) => key === escalationKey(seq))?.outcome
+  const start = decidePassStart({ ...memos, verdictOn, policy: undefined, currentModel: () => undefined })
+  switch (start.as) {
+    case 'ask':
+      await worker.writeForIt({
+        kind: 'suspend',
+        leaseId,
+        waits: [escalationWait(start.failure)],
+        stay: false,
+      })
+      return false
+    case 'fail': {
+      const { kind } = decisionOfPast(start.failure)
+      await settle(begun, { as: 'failed', kind, error: textOf(errorOfPast(start.failure)) })
+      return false
+    }
+    default:
+      return true
+  }
+}
+
+/** The pass of a task that was handed over: it calls the other task, waits for it, and ends as it did. */
+async function callOther(begun: Begun, { task, model, nth }: HandedOver): Promise<void> {
+  const { store, worker, claim, memos } = begun
+  const { leaseId, type } = claim
+  const submitted = parseJson(claim.submission) as EventData['task.queued']
+  const chain = decideChain(submitted, type, task)
+  if (chain.as !== 'goes_on')
+    return settle(begun, failureOf(claim, new NonRetryableError(chainRefusal(chain, type, task))))
+  const key = handOverKey(nth)
+  const name = childName(key)
+  let child = memos.children.find((it) => it.key === key)
+  if (child === undefined) {
+    const submission = await submissionOf(store, claim, submitted, { task, model, label: chain.label })
+    const spawn = {
+      kind: 'spawn',
+      leaseId,
+      key,
+      position: 0,
+      policy: 'cancel',
+      submission,
+      inLine: true,
+    } as const
+    const spawned = await worker.writeForIt(spawn)
+    if (spawned.fenced === 'stale') return
+    if (spawned.as !== 'spawned') return settle(begun, refusalOf(claim, spawned, task))
+    child = spawned.child
+  }
+  const wait = { key: name, position: 1, kind: 'child', name } as const
+  const over = memos.waits.find((it) => it.key === name) ?? (await waited(begun, wait))
+  if (over?.value !== undefined)
+    await settle(begun, endAs(claim, child.taskId, parseJson(over.value) as ChildEnd))
+}
+
+/** The end of a wait that is over already; undefined where the task waits, or is no longer the worker's. */
+async function waited(
+  { worker, claim: { leaseId } }: Begun,
+  wait: { readonly key: string; readonly position: number; readonly kind: 'child'; readonly name: string },
+) {
+  const outcome = await worker.writeForIt({ kind: 'suspend', leaseId, waits: [wait], stay: false })
+  if (outcome.fenced === 'stale' || outcome.suspended) return undefined
+  return outcome.resolved.find(({ key }) => key === wait.key)
+}
+
+/** The other task has the model, the tools and the budget of its type, as the workers that run it say. */
+async function submissionOf(
+  store: ExecutionStore,
+  { lane }: Claim,
+  { input, labels, client, oversight, outOfCredits, trace }: EventData['task.queued'],
+  other: { readonly task: string; readonly model: string | undefined; readonly label: string },
+): Promise<Submission> {
+  const workers = await store.read({ kind: 'workers' })
+  const known = workers.find(({ settings }) => settings?.[other.task] !== undefined)?.settings?.[other.task]
+  const { model = known?.['model'] } = other
+  const { tools, budget } = known ?? {}
+  const kept = ['agreement', SHUTDOWN_LABEL].flatMap((label) => {
+    const value = labels?.[label]
+    return value === undefined ? [] : [[label, value] as const]
+  })
+  return {
+    type: other.task,
+    lane,
+    input: canonical(input),
+    labels: { ...Object.fromEntries(kept), [HANDED_OVER_LABEL]: other.label },
+    ...(client === undefined ? {} : { client }),
+    ...(oversight === undefined ? {} : { oversight }),
+    ...(outOfCredits === undefined ? {} : { outOfCredits }),
+    ...(trace === undefined ? {} : { trace }),
+    ...(model === undefined ? {} : { model }),
+    ...(tools === undefined ? {} : { tools: parseJson(tools) as readonly string[] }),
+    ...(budget === undefined ? {} : { budget: { ...budgetTerms('budget', parseJson(budget)), cut: true } }),
+  }
+}
+
+/** The queue may have room in a while; any other refusal is an end. */
+function refusalOf(claim: Claim, { as }: { readonly as: string }, task: string): Settlement {
+  const error = new RuntimeError(
+    'limit_exceeded',
+    `the queue has no room for '${task}', which the task was handed over to`,
+  )
+  if (as === 'no_room')
+    return { as: 'retry', error: textOf(describeError(error)), delayMs: ROOM_MS, interrupted: true }
+  return failureOf(
+    claim,
+    new NonRetryableError(`task '${task}', which the task was handed over to, was refused`),
+  )
+}
+
+const ROOM_MS = 1_000
+
+function endAs(claim: Claim, taskId: string, end: ChildEnd): Settlement {
+  switch (end.state) {
+    case 'completed':
+      return { as: 'completed', output: canonical(end.output) }
+    case 'failed':
+      return failureOf(claim, new TaskFailed(taskId, end.kind, end.error as ErrorRecord))
+    case 'canceled':
+      return failureOf(claim, new TaskCanceled(taskId, end.reason))
+  }
+}
+
+/** Nobody here knows the table of the task: its failure is final. */
+function failureOf({ attempt, crashes }: Claim, error: Error): Settlement {
+  const outcome = decideOutcome({ as: 'threw', error: describeError(error) }, { attempt, crashes, random: 0 })
+  const kind = outcome.as === 'failed' ? outcome.kind : 'error'
+  return { as: 'failed', kind, error: textOf(describeError(error)) }
+}
+
+async function settle({ worker, claim: { leaseId } }: Begun, settlement: Settlement): Promise<void> {
+  await worker.writeForIt({ kind: 'settle', leaseId, settlement })
+}
+
+function textOf(error: ErrorRecord): string {
+  return encode(error, { what: 'an error' })
+}
