@@ -196,15 +196,16 @@ export class Turn {
 }
 
 /**
- * How long a turn is, in ms. Those of all processes take {@link roundMs} at the most, but for the flush by which each ends; half as long where none of
- * them has much to write, since no such turn ends early for one of the others.
+ * How long a turn is, in ms. Those of all processes take {@link roundMs} at the most, but for the flush by which each ends. They are shorter where none
+ * of them has much to write, since no such turn ends early for one of the others.
  */
 export function turnMs(others: number, hasMuch: boolean): number {
-  return Math.min(longestMs, roundMs / (others + 1)) / (hasMuch ? 1 : 2)
+  const amount = hasMuch ? 'much' : 'little'
+  return Math.min(longestMs[amount], roundMs[amount] / (others + 1))
 }
 
-const longestMs = 400
-const roundMs = 800
+const longestMs = { much: 400, little: 200 }
+const roundMs = { much: 1_600, little: 400 }
 /** So long a process that has nothing to write keeps its turn, and the longest where its handlers were soon done before. */
 const leastLingerMs = 4
 const mostLingerMs = 16

@@ -6,9 +6,9 @@ test('a turn takes 400 ms at the most, and 200 ms where little is written', () =
   expect([0, 1].map((others) => turnMs(others, false))).toEqual([200, 200])
 })
 
-test('the turns of all processes take 800 ms at the most, and 400 ms where little is written', () => {
-  for (const others of [2, 7, 99]) {
-    expect(turnMs(others, true) * (others + 1)).toBeCloseTo(800)
+test('the turns of all processes take 1 600 ms at the most, and 400 ms where little is written', () => {
+  for (const others of [3, 7, 99]) {
+    expect(turnMs(others, true) * (others + 1)).toBeCloseTo(1_600)
     expect(turnMs(others, false) * (others + 1)).toBeCloseTo(400)
   }
 })
