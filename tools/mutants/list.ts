@@ -19,6 +19,7 @@ const coreTest = (file: string, name: string) =>
   [`packages/agent-runtime-core/test/${file}.test.ts`, name] as const
 
 const settings = 'packages/agent-runtime-persistence/test/processes/settings.test.ts'
+const away = 'packages/agent-runtime-persistence/test/postgres/away.proof.test.ts'
 const agreements = 'packages/agent-runtime/test/credits/agreements.test.ts'
 
 const model = (name: string) => ['packages/agent-runtime-persistence/test/model/model.test.ts', name] as const
@@ -1573,6 +1574,58 @@ export const mutants: readonly Mutant[] = [
       'packages/agent-runtime-persistence/test/postgres/fail-over.proof.test.ts',
       'got others since',
     ],
+  },
+  {
+    name: 'D14 a store stops that could not ask for a minute whether a commit is stored',
+    file: `${persistence}engine/engine.ts`,
+    edits: [
+      [
+        '    if (waitedMs < unknownPatienceMs) return\n',
+        '    if (waitedMs < unknownPatienceMs) return\n    throw outcomes.refusal(waitedMs)\n',
+      ],
+    ],
+    killedBy: [away, 'a commit is under way that is'],
+  },
+  {
+    name: 'D14 a call is done after its caller was told that nobody knows',
+    file: `${persistence}engine/engine.ts`,
+    edits: [['batch.filter(({ call }) => !given.has(call))', 'batch.filter(() => given.size >= 0)']],
+    killedBy: [away, 'a commit is under way that is'],
+  },
+  {
+    name: 'D14 a handler starts under a lease that ran out while its commit was unknown',
+    file: `${persistence}engine/engine.ts`,
+    edits: [['...this.inTime(flushed.claims)', '...flushed.claims']],
+    killedBy: [away, 'no handler starts'],
+  },
+  {
+    name: 'D14 the slot of a task that was given too late stays taken',
+    file: `${persistence}engine/engine.ts`,
+    edits: [['    this.hand(late, -1)\n', '']],
+    killedBy: [away, 'no handler starts'],
+  },
+  {
+    name: 'D14 a commit is done again that retention has cut out of the journal',
+    file: `${persistence}postgres/head.ts`,
+    edits: [['missing.number < Number(base)', 'missing.number < 0']],
+    killedBy: [away, 'retention cuts the journal'],
+  },
+  {
+    name: 'D14 who follows does not hear what could not be asked for while the server was away',
+    file: `${persistence}engine/publisher.ts`,
+    edits: [
+      [
+        '      if (!this.db.isPassing(error)) throw error\n    }\n  }\n\n  private *publishOwn',
+        '      this.published = lastCommit\n      this.waiting.shift()\n      if (!this.db.isPassing(error)) throw error\n    }\n  }\n\n  private *publishOwn',
+      ],
+    ],
+    killedBy: [away, 'any statement'],
+  },
+  {
+    name: 'D14 nobody is told that the server of a store is away',
+    file: `${persistence}postgres/commit-session.ts`,
+    edits: [['if (this.retryMs === 0) this.it.onReach', 'if (this.retryMs < 0) this.it.onReach']],
+    killedBy: [away, 'a commit is under way that is'],
   },
   {
     name: 'a process commits on a standby that is not promoted',

@@ -505,6 +505,7 @@ export type {
   Reads,
   StoreInfo,
   StoreListener,
+  StoreReach,
   WorkerDrain,
   Write,
   WriteKind,

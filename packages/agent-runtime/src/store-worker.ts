@@ -21,6 +21,7 @@ import { KnownTypes } from './client/known-types.ts'
 import type { Lifetime } from './client/lifetime.ts'
 import type { PassCheck } from './execution/pass-check.ts'
 import { listWorkers } from './client/list-workers.ts'
+import { ReachWatch } from './client/reach-watch.ts'
 import { Submissions } from './client/submissions.ts'
 import { Deadlines } from './lease/deadlines.ts'
 import type { LogLine } from './api/logger.ts'
@@ -105,7 +106,9 @@ export class StoreWorker implements Worker {
     })
     const inForce = new SettingsWatch({ store, config, log })
     inForce.look()
+    const reachWatch = new ReachWatch({ store, clock, log, announce })
     this.#listening = store.listen({
+      reached: (reach) => reachWatch.reached(reach),
       published: (events) => this.#feed.published(events),
       configured: () => inForce.look(),
       failed: (error) => this.#fail(error),

@@ -310,7 +310,7 @@ interface ResolvedWait {
 
 /**
  * The names of events, frozen: later versions add some and change none. `stored` ones are rows of a task's chain; the others
- * are published only, from the row of the transition that they belong to, or, those of evaluations, in the process that wrote. Source: `docs/semantics.md 1.6`.
+ * are published only, from the row of the transition that they belong to, or, those of evaluations and of the store itself, in one process. Source: `docs/semantics.md 1.6`.
  */
 export const eventCatalogue = {
   'task.queued': { stored: true },
@@ -360,6 +360,8 @@ export const eventCatalogue = {
   'agreement.missed': { stored: true },
   'attempt.restarted': { stored: false },
   'task.stuck': { stored: false },
+  'store.disconnected': { stored: false },
+  'store.reconnected': { stored: false },
   'evaluation.recorded': { stored: false },
   'evaluation.drifted': { stored: false },
 } as const satisfies Record<string, { stored: boolean }>

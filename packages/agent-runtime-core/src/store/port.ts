@@ -96,9 +96,19 @@ export interface StoreListener {
   drained?(drains: readonly WorkerDrain[]): void
   /** Other settings of the store are in force than those of this process, or than before. Source: `docs/semantics.md 8.12`. */
   configured?(settings: StoreSettings): void
+  /**
+   * The database server cannot be reached, or is reached again. What is asked meanwhile waits, and is refused after a while; the store goes on by itself.
+   * Source: `docs/reliability.md` D14.
+   */
+  reached?(reach: StoreReach): void
   /** The store stopped and does not go on (fail-stop). Calls without an answer were rejected, and later calls are rejected too. */
   failed?(error: Error): void
 }
+
+/** Whether the database server can be reached. `reason`: why it cannot. */
+export type StoreReach =
+  | { readonly isReached: true; readonly reason?: never }
+  | { readonly isReached: false; readonly reason: string }
 
 /** A worker is given nothing from now on, or is given tasks again. */
 export interface WorkerDrain {

@@ -48,6 +48,8 @@ const frozen = [
   'task.charged',
   'attempt.restarted',
   'task.stuck',
+  'store.disconnected',
+  'store.reconnected',
   'evaluation.recorded',
   'evaluation.drifted',
   'budget.asked',
@@ -70,7 +72,7 @@ describe('the event catalogue (docs/semantics.md 1.6)', () => {
     for (const name of names) expect(name).toMatch(/^([a-z]+\.[a-z]+(ed|ost|uck)|task\.waiting)$/)
   })
 
-  test('1.3 the names of leases, replays, restarts and evaluations are published, and stored never', () => {
+  test('1.3 the names of leases, replays, restarts, evaluations and the store are published, and stored never', () => {
     expect(names.filter((name) => !eventCatalogue[name].stored).toSorted()).toEqual([
       'attempt.restarted',
       'evaluation.drifted',
@@ -80,6 +82,8 @@ describe('the event catalogue (docs/semantics.md 1.6)', () => {
       'lease.lost',
       'lease.released',
       'step.replayed',
+      'store.disconnected',
+      'store.reconnected',
       'task.parked',
       'task.preempted',
       'task.recovered',

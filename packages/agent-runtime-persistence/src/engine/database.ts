@@ -116,13 +116,18 @@ export interface Database {
   keepLine(line: string, record: string): Reply<void>
   /** Forgets the lines that were last written before a moment. */
   dropLines(before: number): Reply<void>
-  /** `isLast`: nothing of this process is likely to follow soon, so that another one may write at once. */
-  commit(isLast: boolean): Reply<void>
+  /**
+   * `isLast`: nothing of this process is likely to follow soon, so that another one may write at once. Answers with the commit where its answer was lost:
+   * then {@link outcomes} tells whether it stands.
+   */
+  commit(isLast: boolean): Reply<Sent | void>
   /**
    * Sends the commit and does not wait for its answer: what follows may be decided as if it stood, and comes to nothing where it does not. Undefined
    * where the database does not do that: then {@link commit} is to be called.
    */
   send(isLast: boolean): Sent | undefined
+  /** What has become of commits whose answers were lost. Absent where every commit is answered. */
+  readonly outcomes?: Outcomes
   /** Whether a transaction may begin while commits that were sent are not answered. */
   readonly takesMore: boolean
   /** The first of the commits that were sent was answered and stands. */
@@ -134,8 +139,6 @@ export interface Database {
   /** After a commit, before anybody is told of it. */
   afterCommit(committed: { readonly wrote: boolean; readonly mono: number }): Reply<void>
 
-  /** Asks for what is told of a commit that stands, so that nothing is done again: where the connection is lost, it is asked on the next one. */
-  untilAnswered<T>(ask: () => Reply<T>): Reply<T>
   /** Events of the commits after one, up to another, in order. */
   eventsAfter(commit: number, until: number): Reply<readonly StoredEvent[]>
   /** Answers a question from what is committed. `counts`: what only this process knows. */
@@ -179,6 +182,18 @@ export interface LockWait {
 export interface Sent {
   /** Resolves once it stands; rejects when it did not come about. */
   readonly answered: Promise<void>
+  /** Resolves then, too, and as soon as the answer is lost. */
+  readonly heard: Promise<void>
+}
+
+/** The commits that were sent, and whose answers were lost. */
+export interface Outcomes {
+  /** Whether there are any of which it is not known yet whether they stand. Until then nothing else can be done. */
+  readonly isUnknown: boolean
+  /** Asks once, and answers them so. False where the database cannot be asked. */
+  ask(): Reply<boolean>
+  /** What a caller of one of them is told who has waited for so long. */
+  refusal(waitedMs: number): Error
 }
 
 /** What a store's statistics say of one process. */

@@ -1,10 +1,18 @@
-import { StoreError, type Interest, type Read, type StoreInfo, type Write } from '@ku0/agent-runtime-core'
+import {
+  StoreError,
+  type Claim,
+  type Interest,
+  type Read,
+  type StoreInfo,
+  type StoreReach,
+  type Write,
+} from '@ku0/agent-runtime-core'
 import type { Surroundings } from '@ku0/agent-runtime-core/transition'
 import { Cache } from './cache.ts'
 import type { Call } from './call.ts'
-import type { Database } from './database.ts'
+import type { Database, Outcomes } from './database.ts'
 import { Due } from './due.ts'
-import type { Credit, Flushed } from './flush.ts'
+import type { Credit } from './flush.ts'
 import { HeldLeases } from './held-leases.ts'
 import { InForce } from './in-force.ts'
 import { LineAnswers, type LineCall } from './line-answers.ts'
@@ -21,6 +29,8 @@ import { type EngineSetting } from './engine-setting.ts'
 
 /** A lock held by another process is tried for this long before a call that waits for it is refused with `store_busy`. */
 const busyPatienceMs = 10_000
+/** A caller is told after so long that nobody knows whether the call was done. */
+const unknownPatienceMs = 60_000
 /** Operations folded in one flush at the most; what is left follows in the next. */
 const maxBatch = 4_000
 /** So many calls are decided while a commit is under way. Fewer share the next commit with those that come in meanwhile. */
@@ -51,6 +61,8 @@ export class Engine {
   private readonly own: OwnWorkers
   private heldAsks: { readonly call: number; readonly workerIds: ReadonlySet<string> }[] = []
   private busySince: number | undefined
+  /** Calls of commits that were sent whose callers were told that nobody knows what has become of them. */
+  private readonly unknown = new Set<number>()
   private claimable = true
   /** The last look found nothing to write: the next one does without the lock. */
   private looksInVain = false
@@ -206,9 +218,19 @@ export class Engine {
     return this.calls.length > 0 || this.claimable
   }
 
-  /** Resolves when a commit that was sent is answered: then there is something to be done. */
+  /** Resolves when a commit that was sent is answered, or the answer is lost: then there is something to be done. */
   get answered(): Promise<void> | undefined {
     return this.sent.answered
+  }
+
+  /** Whether it waits for time to pass until it asks again what has become of a commit. */
+  get isLost(): boolean {
+    return this.db.outcomes?.isUnknown === true
+  }
+
+  /** The database cannot be reached, or can be again. */
+  reach(reach: StoreReach): void {
+    this.draft.reach = reach
   }
 
   /** Does what is due and says what came of it; run it when something came in, and after {@link Engine.restMs}. */
@@ -250,11 +272,16 @@ export class Engine {
   /** Does what was handed over before the end, whatever pause was due; a lock is waited for. */
   *finish(): Steps<Turn> {
     const { due } = this
+    const { outcomes } = this.db
     const isBusy = () => this.calls.length > 0 || this.sent.count > 0
+    const latest = this.mono() + busyPatienceMs
     for (let left = 5_000; isBusy() && this.failure === undefined && left > 0; left--) {
-      due.notBefore = 0
+      if (outcomes?.isUnknown === true) {
+        yield* got(this.db.pause(Math.max(1, due.notBefore - this.mono())))
+        if (this.mono() >= latest) this.stop(outcomes.refusal(busyPatienceMs))
+      } else due.notBefore = 0
       const { answered } = this.sent
-      if (answered !== undefined) yield* got(answered)
+      if (answered !== undefined && outcomes?.isUnknown !== true) yield* got(answered)
       yield* this.tryRun()
       if (due.notBefore > 0 && this.calls.length > 0) yield* got(this.db.pause(1))
     }
@@ -268,7 +295,10 @@ export class Engine {
     if (this.failure !== undefined || this.isClosed) return Number.POSITIVE_INFINITY
     const now = this.mono()
     // What is due waits for the answer to the commit under way.
-    if (this.sent.count > 0) return this.mayFollow(now) ? 0 : Number.POSITIVE_INFINITY
+    if (this.sent.count > 0) {
+      if (this.isLost) return Math.max(0, this.due.notBefore - now)
+      return this.mayFollow(now) ? 0 : Number.POSITIVE_INFINITY
+    }
     const next = this.ready ? now : this.due.next(now)
     return Math.max(0, next - now, this.due.notBefore - now)
   }
@@ -304,7 +334,8 @@ export class Engine {
     if (this.sent.count > 0) {
       // Who waits for an answer has it before anything else is done.
       if (yield* this.heard(mono)) return
-      if (this.mayFollow(mono))
+      if (db.outcomes?.isUnknown === true) yield* this.findOut(db.outcomes, mono)
+      else if (this.mayFollow(mono))
         yield* this.attempt(
           { renewing: false, showing: false, waits: false, hasTime: false, looks: false },
           mono,
@@ -391,13 +422,34 @@ export class Engine {
     return this.calls.some(({ from }) => from !== undefined)
   }
 
+  /** The connection was lost on which commits were sent: whether they stand is asked on a new one, and nothing else is done until that is known. */
+  private *findOut(outcomes: Outcomes, mono: number): Steps<void> {
+    if (mono < this.due.notBefore) return
+    if (yield* got(outcomes.ask())) {
+      this.busySince = undefined
+      return
+    }
+    this.waitForLock([], mono)
+    const waitedMs = mono - (this.busySince ?? mono)
+    if (waitedMs < unknownPatienceMs) return
+    // A holder has nothing else to do, and is told if its lease is lost meanwhile.
+    const callers = this.sent.calls.filter(
+      ({ call, operation }) => !('leaseId' in operation) && !this.unknown.has(call),
+    )
+    const error = outcomes.refusal(unknownPatienceMs)
+    for (const { call } of callers) {
+      this.unknown.add(call)
+      this.draft.answers.push({ call, error })
+    }
+  }
+
   /** Tells what came of commits that were answered. True if one was. */
   private *heard(mono: number): Steps<boolean> {
     let isAny = false
     for (let it = this.sent.takeStanding(); it !== undefined; it = this.sent.takeStanding()) {
       isAny = true
       this.db.stands()
-      this.busySince = undefined
+      this.goesOn()
       yield* this.told(it)
       yield* this.due.armTasks(this.mono())
     }
@@ -412,10 +464,13 @@ export class Engine {
     const { fallen, error } = this.sent.takeFallen()
     const [first, ...others] = fallen
     if (first === undefined) return
-    const batches = (all: readonly SentFlush[]) => all.flatMap(({ batch }) => batch)
+    const given = new Set(this.unknown)
+    const batches = (all: readonly SentFlush[]) =>
+      all.flatMap(({ batch }) => batch.filter(({ call }) => !given.has(call)))
     const waiting = this.calls
+    this.unknown.clear()
     this.calls = [...batches(fallen), ...waiting]
-    for (const { flushed } of fallen) this.hand(flushed, -1)
+    for (const { flushed } of fallen) this.hand(flushed.claims, -1)
     const changed = fallen.flatMap(({ flushed }) => [...flushed.ws.tasks.changed.values()])
     this.held.drop(first.held, changed)
     this.cache.clear()
@@ -490,7 +545,7 @@ export class Engine {
       const { flushed, foreign, sent } = end
       const it = { flushed, foreign, batch, mono, held: new Map(cache.running) }
       if (batch.length === 0) this.looked(flushed.wrote)
-      this.hand(flushed, 1)
+      this.hand(flushed.claims, 1)
       this.taken({ flushed, foreign })
       this.sent.add(it, sent)
       return 'sent'
@@ -506,7 +561,7 @@ export class Engine {
     if (end.as === 'committed') {
       if (batch.length === 0) this.looked(end.flushed.wrote)
       const { flushed, foreign } = end
-      this.hand(flushed, 1)
+      this.hand(flushed.claims, 1)
       // What is told of leases and workers besides the answers is read from the cache.
       if (this.heldAsks.length > 0 || flushed.ws.workers.changed.size > 0) this.taken({ flushed, foreign })
       else this.untaken = { flushed, foreign }
@@ -519,6 +574,12 @@ export class Engine {
     if (this.isFinal(error)) throw error
     held.tellLapsed()
     return this.refuseOrRepeat(batch, error, mono)
+  }
+
+  /** The database answers. */
+  private goesOn(): void {
+    this.busySince = undefined
+    this.unknown.clear()
   }
 
   private looked(finds: boolean): void {
@@ -560,20 +621,26 @@ export class Engine {
     }
     if (ws.budgets.changed.size > 0) cache.budgetAt = yield* got(db.nextAt('budget'))
     if (this.untaken === undefined) this.held.forgetEnded()
-    const ownWrote = ws.events.length > 0
-    if (publisher.isBehind(ownWrote, foreign)) yield* publisher.publishForeign(draft, ownWrote)
     if (wrote) this.commits++
     this.staleWrites += ws.staleWrites
     for (const [index, { call }] of batch.entries())
       draft.answers.push({ call, value: flushed.outcomes[index] })
-    if (flushed.claims.length > 0) draft.claims.push(...flushed.claims)
+    if (flushed.claims.length > 0) draft.claims.push(...this.inTime(flushed.claims))
     // Of what is held they are told as of a commit that stands.
     if (this.sent.count === 0) this.answerHeld()
     draft.notices.push(...ws.notices)
     this.tellDrains()
-    yield* publisher.publish(draft, ws)
+    yield* publisher.publish(draft, ws, foreign)
     if (failure !== undefined) throw failure
     if (wrote && db.fairnessMs > 0) due.notBefore = this.mono() + db.fairnessMs
+  }
+
+  /** The claims whose leases have not run out since they were decided. The others are not renewed, and so run out. */
+  private inTime(claims: readonly Claim[]): readonly Claim[] {
+    const late = this.held.late(claims)
+    if (late.length === 0) return claims
+    this.hand(late, -1)
+    return claims.filter((claim) => !late.includes(claim))
   }
 
   /** Returns why that failed. */
@@ -608,8 +675,8 @@ export class Engine {
     const latest = mono - busyPatienceMs
     if (this.busySince > latest) return 'repeat'
     const isPatient = ({ foundBusyAt = 0 }: Call) => foundBusyAt > latest
-    if (batch.every(isPatient)) return 'repeat'
     const waiting = [...batch, ...this.calls]
+    if (waiting.every(isPatient)) return 'repeat'
     const refused = waiting.filter((call) => !isPatient(call))
     const error = this.db.refusal(busyPatienceMs)
     for (const { call } of refused) this.draft.answers.push({ call, error })
@@ -619,7 +686,7 @@ export class Engine {
   }
 
   /** Claims count as given as soon as they are decided; `by` is −1 where they come to nothing. */
-  private hand({ claims }: Flushed, by: 1 | -1): void {
+  private hand(claims: readonly Claim[], by: 1 | -1): void {
     for (const { workerId } of claims) {
       const credit = this.demand.get(workerId)
       if (credit !== undefined) this.demand.set(workerId, { ...credit, given: credit.given + by })

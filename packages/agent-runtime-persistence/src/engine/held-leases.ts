@@ -1,4 +1,4 @@
-import type { ExecutionConfig } from '@ku0/agent-runtime-core'
+import type { Claim, ExecutionConfig } from '@ku0/agent-runtime-core'
 import type { LeaseRow, TaskRow } from '@ku0/agent-runtime-core/transition'
 import type { Cache } from './cache.ts'
 import type { Database } from './database.ts'
@@ -99,10 +99,9 @@ export class HeldLeases {
    * yet, and its handler must stop before another process starts the task. Source: `docs/reliability.md` B07.
    */
   tellLapsed(): void {
-    const { leaseAt } = this.db.now()
-    const margin = this.config.leaseTtlMs / 10
+    const isOver = this.lapse()
     for (const lease of (this.dropped ?? this.cache.running).values()) {
-      if (lease.expiresAt - margin > leaseAt || this.lapsed.has(lease.id)) continue
+      if (!isOver(lease) || this.lapsed.has(lease.id)) continue
       this.lapsed.add(lease.id)
       const { ids } = this.db
       const given = this.givenIds.get(lease.task) ?? this.cache.tasks.get(lease.task)?.explicitId
@@ -113,6 +112,20 @@ export class HeldLeases {
         reason: 'not renewed',
       })
     }
+  }
+
+  /** Those of the leases that were just given which have run out while their commit was on its way: whoever would get them is not told of them. */
+  late(claims: readonly Claim[]): readonly Claim[] {
+    const late = claims.filter(this.lapse())
+    for (const { dispatch } of late) this.lapsed.add(dispatch)
+    return late
+  }
+
+  /** Whether the time of a lease is up now, or is about to be. */
+  private lapse(): (lease: { readonly expiresAt: number }) => boolean {
+    const { leaseAt } = this.db.now()
+    const margin = this.config.leaseTtlMs / 10
+    return ({ expiresAt }) => expiresAt - margin <= leaseAt
   }
 
   private *cancelReason(task: number, seq: number): Steps<string | undefined> {

@@ -10,12 +10,23 @@ export interface Published {
   readonly chunks: OutputChunk[]
 }
 
+/** A commit that is to be published. */
+interface Waiting {
+  readonly ws: WorkingSet
+  /** Others have written before it, up to this number of the journal. */
+  readonly isBehind: boolean
+  readonly until: number
+  readonly lastCommit: number
+}
+
 /** Says what was committed, by this process and by others, as far as this one wants to hear of it; each commit once. */
 export class Publisher {
   private readonly db: Database
   private wants: Wants | undefined
   /** The journal's number of the last commit that was published. */
   private published: number
+  /** What this process committed and has not published yet, in its order: what others did before could not be asked for. */
+  private readonly waiting: Waiting[] = []
   /** By task whose output is followed: the last chunk that was. */
   private readonly outputSeen = new Map<string, number>()
 
@@ -44,12 +55,31 @@ export class Publisher {
       if (!this.outputSeen.has(taskId)) this.outputSeen.set(taskId, yield* this.history(taskId))
   }
 
-  /** What a flush of this process committed. */
-  *publish(into: Published, ws: WorkingSet): Steps<void> {
+  /**
+   * What a flush of this process committed, and before it what others did. `foreign`: they wrote, were it only output. What cannot be asked for, since the
+   * database went away, is published with a later flush, in its order.
+   */
+  *publish(into: Published, ws: WorkingSet, foreign: boolean): Steps<void> {
+    const { lastCommit } = this.db
+    const until = lastCommit - (ws.events.length > 0 ? 1 : 0)
+    this.waiting.push({ ws, isBehind: foreign || this.published < until, until, lastCommit })
+    try {
+      for (let next = this.waiting[0]; next !== undefined; next = this.waiting[0]) {
+        if (next.isBehind) yield* this.publishForeign(into, next.until)
+        yield* this.publishOwn(into, next.ws)
+        this.published = next.lastCommit
+        this.waiting.shift()
+      }
+    } catch (error) {
+      if (!this.db.isPassing(error)) throw error
+    }
+  }
+
+  private *publishOwn(into: Published, ws: WorkingSet): Steps<void> {
     const { db, wants } = this
-    if (ws.events.length > 0) this.published = db.lastCommit
     if (wants === undefined) return
     const nameOf = (task: number) => ws.task(task)?.explicitId ?? db.ids.task(task)
+    const events: StoredEvent[] = []
     for (const event of ws.events) {
       const isNamed = wants.name(event.type, event.also)
       if (!isNamed && wants.task === undefined) continue
@@ -61,8 +91,9 @@ export class Publisher {
         const text = ws.blobs.get(blob) ?? (yield* this.blobText(blob))
         data = data.replace(blobReference(blob, text.length), () => text)
       }
-      into.events.push({ taskId, seq, type, at, data, hash: Buffer.from(hash).toString('hex'), also })
+      events.push({ taskId, seq, type, at, data, hash: Buffer.from(hash).toString('hex'), also })
     }
+    into.events.push(...events)
     for (const { task, taskId = nameOf(task), seq, attempt, at, data } of ws.outputs) {
       const seen = this.outputSeen.get(taskId)
       if (seen === undefined || seq <= seen) continue
@@ -71,22 +102,14 @@ export class Publisher {
     }
   }
 
-  /** Whether other processes have committed something that is not published yet. `foreign`: they wrote, were it only output; `ownWrote` as below. */
-  isBehind(ownWrote: boolean, foreign: boolean): boolean {
-    return foreign || this.published < this.db.lastCommit - (ownWrote ? 1 : 0)
-  }
-
-  /**
-   * What other processes committed since the last look, by the journal. `ownWrote`: its last row is this process's own, to be
-   * published by {@link publish}.
-   */
-  *publishForeign(into: Published, ownWrote: boolean): Steps<void> {
+  /** What other processes committed since the last look, by the journal. */
+  private *publishForeign(into: Published, until: number): Steps<void> {
     const { db, wants } = this
-    const until = db.lastCommit - (ownWrote ? 1 : 0)
     if (wants !== undefined) {
-      for (const event of yield* got(db.untilAnswered(() => db.eventsAfter(this.published, until))))
+      for (const event of yield* got(db.eventsAfter(this.published, until)))
         if (wants.name(event.type, alsoOf(event)) || wants.task?.(event.taskId) === true)
           into.events.push({ ...event, also: alsoOf(event), elsewhere: true })
+      this.published = until
       yield* this.publishForeignOutput(into)
     }
     this.published = until
@@ -97,7 +120,7 @@ export class Publisher {
     for (const [taskId, seen] of this.outputSeen) {
       for (let after = seen, more = true; more;) {
         const query: Read<'output'> = { kind: 'output', taskId, after, limit }
-        const answer = yield* got(this.db.untilAnswered(() => this.db.read(query, noCounts)))
+        const answer = yield* got(this.db.read(query, noCounts))
         const chunks = (answer as readonly OutputChunk[] | undefined) ?? []
         into.chunks.push(...chunks)
         after = chunks.at(-1)?.seq ?? after
@@ -108,7 +131,7 @@ export class Publisher {
   }
 
   private *blobText(sha256: string): Steps<string> {
-    const { blobs = [] } = yield* got(this.db.untilAnswered(() => this.db.load({ blobs: [sha256] })))
+    const { blobs = [] } = yield* got(this.db.load({ blobs: [sha256] }))
     return blobs[0]?.[1] ?? ''
   }
 

@@ -17,6 +17,8 @@ interface Entry {
   readonly it: SentFlush
   /** Resolves when it is answered, in whatever way. */
   answered: Promise<void>
+  /** Resolves when the answer is lost, too; undefined once it has. */
+  heard: Promise<void> | undefined
   outcome: 'none' | 'stands' | 'fell'
   error: unknown
 }
@@ -37,12 +39,12 @@ export class SentFlushes {
     return this.entries.at(-1)?.it
   }
 
-  /** Resolves when the first of them is answered. */
+  /** Resolves when there is something to be done about the first of them: it is answered, or its answer is lost. */
   get answered(): Promise<void> | undefined {
-    return this.entries[0]?.answered
+    return this.entries[0]?.heard ?? this.entries[0]?.answered
   }
 
-  add(it: SentFlush, { answered }: Sent): void {
+  add(it: SentFlush, { answered, heard }: Sent): void {
     const hear = async () => {
       try {
         await answered
@@ -52,8 +54,9 @@ export class SentFlushes {
         entry.error = error
       }
     }
-    const entry: Entry = { it, answered: Promise.resolve(), outcome: 'none', error: undefined }
+    const entry: Entry = { it, answered: Promise.resolve(), heard, outcome: 'none', error: undefined }
     entry.answered = hear()
+    void heard.then(() => (entry.heard = undefined))
     this.entries.push(entry)
   }
 
@@ -74,6 +77,11 @@ export class SentFlushes {
     if (entries.some(({ outcome }) => outcome !== 'fell'))
       throw new Error('a commit stands that was decided on one which did not come about')
     return { fallen: entries.map(({ it }) => it), error: entries[0]?.error }
+  }
+
+  /** The calls of all of them. */
+  get calls(): readonly Call[] {
+    return this.entries.flatMap(({ it }) => it.batch)
   }
 
   /** All of them: nobody hears any more what came of them. */

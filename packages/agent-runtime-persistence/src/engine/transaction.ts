@@ -36,7 +36,7 @@ export interface TransactionWork extends Omit<FlushWork, 'returning'> {
 /** How a transaction ended. `foreign`: another process had written since the one before. */
 export type TransactionEnd =
   | { readonly as: 'committed'; readonly flushed: Flushed; readonly foreign: boolean }
-  /** Its commit is on its way. */
+  /** Its commit is on its way, or the answer to it is lost. */
   | { readonly as: 'sent'; readonly flushed: Flushed; readonly foreign: boolean; readonly sent: Sent }
   /** Nothing was written. `finds`: there is something to write, for which the lock is needed. */
   | { readonly as: 'looked'; readonly flushed: Flushed; readonly foreign: boolean; readonly finds: boolean }
@@ -62,8 +62,10 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
     const isLast = !work.hasMore && isCalm(work, it.cache, flushed)
     const sent = work.waits ? undefined : db.send(isLast)
     if (sent !== undefined) return { as: 'sent', flushed, foreign, sent }
-    yield* got(db.commit(isLast))
-    return { as: 'committed', flushed, foreign }
+    const unknown = yield* got(db.commit(isLast))
+    return unknown === undefined
+      ? { as: 'committed', flushed, foreign }
+      : { as: 'sent', flushed, foreign, sent: unknown }
   } catch (error) {
     it.held.drop()
     it.cache.clear()

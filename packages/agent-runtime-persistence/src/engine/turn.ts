@@ -3,6 +3,7 @@ import type {
   LeaseNotice,
   OutputChunk,
   StoredEvent,
+  StoreReach,
   StoreSettings,
   WorkerDrain,
 } from '@ku0/agent-runtime-core'
@@ -20,6 +21,8 @@ export interface Turn {
   readonly drains?: readonly WorkerDrain[]
   /** Other settings of the store are in force than the process knows. */
   readonly settings?: StoreSettings
+  /** The database cannot be reached, or can be again. */
+  readonly reach?: StoreReach
   /** Set when the store has stopped and cannot go on. */
   readonly failed?: Error
 }
@@ -41,11 +44,12 @@ export class TurnDraft {
   schedulesDue = false
   drains: WorkerDrain[] = []
   settings: StoreSettings | undefined
+  reach: StoreReach | undefined
   failed: Error | undefined
 
   /** All that was said since the last time. */
   take(): Turn {
-    const { claims, notices, events, chunks, schedulesDue, drains, settings, failed } = this
+    const { claims, notices, events, chunks, schedulesDue, drains, settings, reach, failed } = this
     const answers = this.reads.length === 0 ? this.answers : [...this.reads, ...this.answers]
     this.answers = []
     this.reads = []
@@ -57,11 +61,13 @@ export class TurnDraft {
     if (drains.length > 0) this.drains = []
     this.failed = undefined
     this.settings = undefined
+    this.reach = undefined
     const said = { answers, claims, notices, events, chunks, schedulesDue }
     const turn = {
       ...said,
       ...(drains.length > 0 ? { drains } : {}),
       ...(settings === undefined ? {} : { settings }),
+      ...(reach === undefined ? {} : { reach }),
     }
     return failed === undefined ? turn : { ...turn, failed }
   }

@@ -67,6 +67,11 @@ export class AsyncLine {
     this.schedule()
   }
 
+  /** Something has happened that is to be said. */
+  wake(): void {
+    this.schedule()
+  }
+
   /** Another process has committed something. */
   hint(): void {
     this.pace.hear(this.mono())
@@ -85,7 +90,8 @@ export class AsyncLine {
     for (;;) {
       const { running, awaited } = this
       const ending = this.isClosed ? undefined : this.ended
-      const underWay = [running, awaited, ending, ...this.reading].filter((it) => it !== undefined)
+      const answered = this.engine.isLost ? [] : [awaited, ending]
+      const underWay = [running, ...answered, ...this.reading].filter((it) => it !== undefined)
       if (underWay.length === 0) return waited
       waited = true
       await Promise.all(underWay)

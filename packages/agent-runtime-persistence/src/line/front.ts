@@ -7,6 +7,7 @@ import {
   type Reads,
   type StoreInfo,
   type StoreListener,
+  type StoreReach,
   type StoreSettings,
   type Write,
   type WriteKind,
@@ -46,6 +47,8 @@ export class StoreFront implements ExecutionStore {
   private remote: Interest = none
   /** The settings of the store that are in force, where they are not those of this process. */
   private settings: StoreSettings | undefined
+  /** Set once the database could not be reached. */
+  private reach: StoreReach | undefined
 
   connect(line: Line): this {
     this.line = line
@@ -99,6 +102,7 @@ export class StoreFront implements ExecutionStore {
   listen(listener: StoreListener): Disposable {
     this.listeners.add(listener)
     if (this.settings !== undefined) listener.configured?.(this.settings)
+    if (this.reach?.isReached === false) listener.reached?.(this.reach)
     return { [Symbol.dispose]: () => void this.listeners.delete(listener) }
   }
 
@@ -128,7 +132,11 @@ export class StoreFront implements ExecutionStore {
     if (turn.events.length > 0) this.tell((listener) => listener.published?.(turn.events))
     if (turn.chunks.length > 0) this.tell((listener) => listener.emitted?.(turn.chunks))
     if (turn.schedulesDue) this.tell((listener) => listener.schedulesDue?.())
-    const { drains, settings } = turn
+    const { drains, reach, settings } = turn
+    if (reach !== undefined) {
+      this.reach = reach
+      this.tell((listener) => listener.reached?.(reach))
+    }
     if (settings !== undefined) {
       this.settings = settings
       this.tell((listener) => listener.configured?.(settings))

@@ -7,6 +7,7 @@ export function says({ answers, claims, notices, events, chunks, ...rest }: Turn
     rest.schedulesDue ||
     rest.drains !== undefined ||
     rest.settings !== undefined ||
+    rest.reach !== undefined ||
     rest.failed !== undefined
   )
 }

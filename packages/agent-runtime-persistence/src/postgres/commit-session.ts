@@ -1,7 +1,14 @@
-import { StoreError } from '@ku0/agent-runtime-core'
+import { StoreError, type StoreReach } from '@ku0/agent-runtime-core'
 import { codeOf, readOnly } from './errors.ts'
 import type { Connections } from './connections.ts'
 import type { Session } from './session.ts'
+
+interface SessionParts {
+  /** It was replaced, so it holds nothing of what the lost one held. */
+  readonly onNew: () => void
+  /** It could not be replaced at first, or has been since. */
+  readonly onReach: (reach: StoreReach) => void
+}
 
 /** The connection on which a process commits. One that is lost is replaced: while the server cannot be reached, it is tried less and less often. */
 export class CommitSession {
@@ -13,15 +20,14 @@ export class CommitSession {
   /** The server takes no writes: perhaps another one has taken its place. */
   isReadOnly = false
   private readonly connections: Connections
-  private readonly onNew: () => void
+  private readonly it: SessionParts
   private failure: Error | undefined
   private connecting: Promise<boolean> | undefined
 
-  /** `onNew`: it was replaced, so it holds nothing of what the lost one held. */
-  constructor(connections: Connections, session: Session, onNew: () => void) {
+  constructor(connections: Connections, session: Session, it: SessionParts) {
     this.connections = connections
     this.session = session
-    this.onNew = onNew
+    this.it = it
   }
 
   get isLost(): boolean {
@@ -39,11 +45,13 @@ export class CommitSession {
     try {
       this.session = await this.openPrimary()
       this.isReadOnly = false
-      this.onNew()
+      this.it.onNew()
+      if (this.retryMs > 0) this.it.onReach({ isReached: true })
       this.retryMs = 0
       return true
     } catch (error) {
       this.failed(error)
+      if (this.retryMs === 0) this.it.onReach({ isReached: false, reason: (error as Error).message })
       this.retryMs = Math.min(longestRetryMs, Math.max(firstRetryMs, this.retryMs * 2))
       return false
     }

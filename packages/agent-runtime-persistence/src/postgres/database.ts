@@ -9,6 +9,7 @@ import {
   type StoredEvent,
   StoreError,
   type StoreInfo,
+  type StoreReach,
 } from '@ku0/agent-runtime-core'
 import type { Duties, Instant, Loaded, Wanted, WorkingSet } from '@ku0/agent-runtime-core/transition'
 import type {
@@ -19,6 +20,7 @@ import type {
   KeptWanted,
   LocalCounts,
   LockWait,
+  Outcomes,
   Sent,
 } from '../engine/database.ts'
 import { journalRow } from '../engine/journal-row.ts'
@@ -64,7 +66,6 @@ import { newsText } from './news-text.ts'
 import { changesUntold, touchedTasks, touchedText } from './touched.ts'
 import { Turn } from './turn.ts'
 import { UnderWay } from './under-way.ts'
-import { untilAnswered } from './until-answered.ts'
 import { Vacuum } from './vacuum.ts'
 import { statement } from './write.ts'
 
@@ -87,6 +88,8 @@ export interface PostgresOptions {
   readonly onHint: () => void
   /** Whether this process looks at once because another one has committed something that concerns so many. */
   readonly looksAt: (news: News) => boolean
+  /** The server cannot be reached, or can be again. */
+  readonly onReach: (reach: StoreReach) => void
 }
 
 interface Parts {
@@ -196,9 +199,12 @@ export class PostgresDatabase implements Database {
     this.vacuum = new Vacuum(connections)
     this.environment = environment
     this.clock = clock
-    this.link = new CommitSession(connections, opened.session, () => {
-      this.isReconnected = true
-      this.turn.forget()
+    this.link = new CommitSession(connections, opened.session, {
+      onNew: () => {
+        this.isReconnected = true
+        this.turn.forget()
+      },
+      onReach: options.onReach,
     })
     this.process = opened.process
     this.remote = opened.remote
@@ -210,7 +216,6 @@ export class PostgresDatabase implements Database {
     this.underWay = new UnderWay(opened.head, {
       connections,
       link: this.link,
-      clock: processClock,
       writer: opened.process,
       onMissing: () => this.heardOfOthers(),
     })
@@ -289,6 +294,10 @@ export class PostgresDatabase implements Database {
   /** In a turn the next flush is decided while the server writes this one, so there have to be several. */
   get maxCalls(): number {
     return this.isCalm || !this.connections.place.hasSessions ? Number.POSITIVE_INFINITY : callsOfTurn
+  }
+
+  get outcomes(): Outcomes {
+    return this.underWay
   }
 
   get isSeen(): boolean {
@@ -468,7 +477,7 @@ export class PostgresDatabase implements Database {
   /** True once there is a connection, of which it is known that all that was sent on the one before it stands or came to nothing. */
   private async connect(): Promise<boolean> {
     if (!this.link.isLost) return true
-    return !this.underWay.isUnknown && this.link.connect()
+    return this.underWay.isSettled && this.link.connect()
   }
 
   hasForeignChanges(): boolean {
@@ -579,15 +588,18 @@ export class PostgresDatabase implements Database {
       this.notice = statement(this.presence.notifyText, [newsText({ writer: this.process, version, news })])
   }
 
-  async commit(isLast: boolean): Promise<void> {
-    const { answered } = this.sendCommit(isLast)
+  async commit(isLast: boolean): Promise<Sent | undefined> {
+    const sent = this.sendCommit(isLast)
+    await sent.heard
+    if (this.underWay.isUnknown) return sent
     try {
-      await answered
+      await sent.answered
     } catch (error) {
       this.underWay.forget()
       throw error
     }
     this.stands()
+    return undefined
   }
 
   /** Where the transaction was begun in vain, its commit fails: so the next may be decided meanwhile, as it may under the lock in a turn. */
@@ -599,7 +611,7 @@ export class PostgresDatabase implements Database {
 
   get takesMore(): boolean {
     const isAlone = this.isCalm || this.turn.isOn
-    return isAlone && !this.link.isLost && !this.underWay.isBroken && this.underWay.lookup === undefined
+    return isAlone && !this.link.isLost && !this.underWay.isBroken && !this.underWay.isLost
   }
 
   stands(): void {
@@ -642,10 +654,14 @@ export class PostgresDatabase implements Database {
     const answer = session.batch(statements)
     // Behind it: a commit that notifies waits for all others of the server that do, and keeps them waiting until it is synced.
     if (notice !== undefined) session.batch([notice]).catch(() => undefined)
-    return { answered: this.answered(answer, to, turn.length > 0) }
+    const { promise: heard, resolve } = Promise.withResolvers<void>()
+    return { answered: this.answered(answer, { to, asksTurn: turn.length > 0, heard: resolve }), heard }
   }
 
-  private async answered(answer: Promise<readonly Found[]>, to: Head, asksTurn: boolean): Promise<void> {
+  private async answered(
+    answer: Promise<readonly Found[]>,
+    { to, asksTurn, heard }: { readonly to: Head; readonly asksTurn: boolean; readonly heard: () => void },
+  ): Promise<void> {
     try {
       const found = await answer
       const [times, done] = found.slice(-2)
@@ -654,7 +670,9 @@ export class PostgresDatabase implements Database {
       if (asksTurn) this.turn.hears(this.session, found.at(-3)?.rows ?? [])
     } catch (error) {
       if (codeOf(error) === headMoved) this.heardOfOthers()
-      await this.underWay.failed(to, error)
+      await this.underWay.failed(to, error, heard)
+    } finally {
+      heard()
     }
   }
 
@@ -691,16 +709,6 @@ export class PostgresDatabase implements Database {
   afterCommit(): void {
     this.presence.forgetGone()
     this.vacuum.afterCommit()
-  }
-
-  untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
-    const { link, connections, environment } = this
-    return untilAnswered(ask, {
-      link,
-      connections,
-      clock: environment.clock,
-      connect: () => this.connect(),
-    })
   }
 
   async eventsAfter(commit: number, until: number): Promise<readonly StoredEvent[]> {

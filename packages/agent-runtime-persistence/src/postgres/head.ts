@@ -1,5 +1,6 @@
 import { StoreError } from '@ku0/agent-runtime-core'
 import type { Found, Statement } from './batch.ts'
+import type { Connections } from './connections.ts'
 import type { Session } from './session.ts'
 import { statement } from './write.ts'
 
@@ -103,16 +104,18 @@ export interface Outcome {
   readonly last: Head
   readonly heads: readonly Head[]
   readonly writer: number
-  /** The facts that a transaction begins with, besides. */
-  readonly prelude: string
+  readonly connections: Pick<Connections, 'place' | 'prelude'>
 }
 
 /**
  * How many of the commits are stored whose answers were lost, counted from the first. The server decides first: it holds the lock of `head` until
  * it has committed or given up. Then the journal tells. What is not there may be done twice, as nobody was told of it; what is left of it on its
- * way finds another version when it arrives, and comes to nothing.
+ * way finds another version when it arrives, and comes to nothing. Throws where retention has cut the journal there meanwhile, so that nobody can tell.
  */
-export async function storedOf(session: Session, { last, heads, writer, prelude }: Outcome): Promise<number> {
+export async function storedOf(
+  session: Session,
+  { last, heads, writer, connections: { place, prelude } }: Outcome,
+): Promise<number> {
   await session.run(`BEGIN; ${prelude}`)
   const { rows } = await session.query('SELECT version, writer FROM head FOR UPDATE')
   const [version, wrote] = rows[0] as [number, number]
@@ -120,13 +123,27 @@ export async function storedOf(session: Session, { last, heads, writer, prelude 
     last.number,
   ])
   const hashes = new Map(journal.rows.map(([number, hash]) => [number as number, hash as Buffer]))
+  const { rows: bases } = await session.query("SELECT value FROM meta WHERE key = 'journal_base'")
+  // The last row that retention has cut.
+  const [base = '0', hash = ''] = String(bases[0]?.[0]).split(':')
+  hashes.set(Number(base), Buffer.from(hash, 'hex'))
   const isStored = (head: Head, before: Head) =>
     head.number > before.number
       ? (hashes.get(head.number)?.equals(head.hash) ?? false)
       : version === head.version && wrote === writer
   // Each builds on the one before it: with the last that is stored all before it are.
   const stored = heads.findLastIndex((head, at) => isStored(head, heads[at - 1] ?? last)) + 1
-  if (stored < heads.length) await session.query('UPDATE head SET version = version + 1')
+  const missing = heads[stored]
+  if (missing !== undefined && missing.number > last.number && missing.number < Number(base))
+    throw cutPast(missing, place.location)
+  if (missing !== undefined) await session.query('UPDATE head SET version = version + 1')
   await session.run('COMMIT')
   return stored
+}
+
+function cutPast({ number }: Head, location: string): StoreError {
+  return new StoreError(
+    'store_outcome_unknown',
+    `${location}: the connection was lost during commit ${number}, and retention has cut the journal there since, so nobody can tell whether that is stored; start the process again, and repeat the calls with their keys or request ids`,
+  )
 }

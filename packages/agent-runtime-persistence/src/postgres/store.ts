@@ -50,6 +50,10 @@ export async function openPostgresLine(
     isVirtual,
     onHint: () => line?.hint(),
     looksAt: (news) => engine?.isConcerned(news) ?? true,
+    onReach: (reach) => {
+      engine?.reach(reach)
+      line?.wake()
+    },
   })
   engine = new Engine(database, { config, environment, chain, stalledMs, states, follows })
   line = new AsyncLine(engine, hearer, environment)

@@ -1,4 +1,5 @@
-import { StoreError, type Clock } from '@ku0/agent-runtime-core'
+import { StoreError } from '@ku0/agent-runtime-core'
+import type { Outcomes } from '../engine/database.ts'
 import type { CommitSession } from './commit-session.ts'
 import type { Connections } from './connections.ts'
 import { codeOf, isLost, isPassing, rowChanged, storeErrorOf } from './errors.ts'
@@ -7,7 +8,6 @@ import { storedOf, type Head } from './head.ts'
 interface UnderWayParts {
   readonly connections: Connections
   readonly link: CommitSession
-  readonly clock: Clock
   /** The row of this process. */
   readonly writer: number
   /** Some were not stored: perhaps another process has committed. */
@@ -15,15 +15,17 @@ interface UnderWayParts {
 }
 
 /** The commits of a process that were sent, and the last one that stands. Source: `docs/decisions/0035-commits-under-way.md`. */
-export class UnderWay {
+export class UnderWay implements Outcomes {
   /** As the last commit that stands left the head. */
   last: Head
   /** Where each that is not answered yet moves it, in their order. */
   sent: Head[] = []
   /** One of them failed: the server takes nothing more before it has been told to roll back. */
   isBroken = false
-  /** How many of those are stored whose connection was lost. */
-  lookup: Promise<number> | undefined
+  /** Their connection is lost. Resolves with how many of them are stored. */
+  private lost: PromiseWithResolvers<number> | undefined
+  /** How many of those are stored whose connection was lost, once that is known. */
+  private stored: number | undefined
   private readonly it: UnderWayParts
 
   constructor(last: Head, it: UnderWayParts) {
@@ -36,26 +38,37 @@ export class UnderWay {
     return this.sent.at(-1) ?? this.last
   }
 
-  /** The connection is lost, and it is not being asked what has become of what was sent on it: so a new one is of no use yet. */
+  /** It is not known of all that were sent whether they stand: their connection is lost, and the server could not be asked since. */
   get isUnknown(): boolean {
-    return this.sent.length > 0 && this.lookup === undefined
+    return this.lost !== undefined && this.stored === undefined
+  }
+
+  /** The connection of those that were sent is lost. */
+  get isLost(): boolean {
+    return this.lost !== undefined
+  }
+
+  /** Whether a new connection may be used: all that was sent on the one before stands, or came to nothing. */
+  get isSettled(): boolean {
+    return this.sent.length === 0 || this.stored !== undefined
   }
 
   /** The first stands. True where nothing else is under way. */
   stands(): boolean {
     this.last = this.sent.shift() ?? this.last
     if (this.sent.length > 0) return false
-    this.lookup = undefined
+    this.forget()
     return true
   }
 
   forget(): void {
     this.sent = []
-    this.lookup = undefined
+    this.lost = undefined
+    this.stored = undefined
   }
 
-  /** One was answered with an error, or not at all. Returns if it is stored, and throws if it did not come about. */
-  async failed(to: Head, error: unknown): Promise<void> {
+  /** One was answered with an error, or not at all: returns if it is stored, and throws if it did not come about. `lost`: that is not known yet. */
+  async failed(to: Head, error: unknown, lost: () => void): Promise<void> {
     if (!isLost(error)) {
       // A transaction that fails in the middle is still open there.
       this.isBroken = true
@@ -63,41 +76,40 @@ export class UnderWay {
       // What no second try mends.
       throw codeOf(error) === rowChanged ? storeErrorOf(error, this.it.connections.place.location) : error
     }
-    // Whether it was committed, the next connection tells; of all that were sent on this one at once.
+    this.it.link.session.drop()
+    this.lost ??= Promise.withResolvers()
     const place = this.sent.indexOf(to)
-    this.lookup ??= this.lookUp()
-    if (place >= (await this.lookup)) throw error
+    lost()
+    // Of all that were sent on this connection at once.
+    if (place >= (await this.lost.promise)) throw error
   }
 
-  /** The connection was lost while commits were on their way: how many of them arrived is asked on a new one. */
-  private async lookUp(): Promise<number> {
-    const { clock, connections, link, onMissing, writer } = this.it
-    const { last } = this
-    const heads = [...this.sent]
-    link.session.drop()
-    // `lookup` is set before the first try to connect.
-    await Promise.resolve()
-    for (const until = clock.monotonic() + outcomeMs; clock.monotonic() < until && !link.isClosed;) {
-      if (!(await link.connect())) {
-        await connections.pause(link.retryMs)
-        continue
+  async ask(): Promise<boolean> {
+    const { connections, link, onMissing, writer } = this.it
+    if (!(await link.connect())) return false
+    const { last, lost, sent: heads } = this
+    const { session } = link
+    try {
+      this.stored = await storedOf(session, { last, heads: [...heads], writer, connections })
+      if (this.stored < heads.length) onMissing()
+      lost?.resolve(this.stored)
+    } catch (error) {
+      session.drop()
+      if (isPassing(error)) {
+        link.failed(error)
+        return false
       }
-      const { session } = link
-      try {
-        const stored = await storedOf(session, { last, heads, writer, prelude: connections.prelude })
-        if (stored < heads.length) onMissing()
-        return stored
-      } catch (error) {
-        if (!isPassing(error)) throw error
-        session.drop()
-      }
+      this.stored = 0
+      lost?.reject(error)
     }
-    throw new StoreError(
+    return true
+  }
+
+  refusal(waitedMs: number): StoreError {
+    const { location } = this.it.connections.place
+    return new StoreError(
       'store_outcome_unknown',
-      `${connections.place.location}: the connection was lost during commit ${heads.at(-1)?.number}, and the server could not be asked for ${outcomeMs} ms whether it is stored; repeat the calls with their keys once it answers`,
+      `${location}: the connection was lost during commit ${this.tip.number}, and the server could not be asked for ${waitedMs} ms whether it is stored; repeat the call with its key or request id once the server answers`,
     )
   }
 }
-
-/** How long the server is asked whether a commit is stored. */
-const outcomeMs = 60_000

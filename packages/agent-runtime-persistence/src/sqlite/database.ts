@@ -325,10 +325,6 @@ export class SqliteDatabase implements Database, StoreDatabase {
     this.anchor?.write(this.tables.last)
   }
 
-  untilAnswered<T>(ask: () => T): T {
-    return ask()
-  }
-
   eventsAfter(commit: number, until: number): readonly StoredEvent[] {
     const events: StoredEvent[] = []
     for (const { number, touched } of this.tables.journal.after(commit, until - commit)) {

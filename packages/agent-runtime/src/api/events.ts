@@ -20,7 +20,7 @@ type PrefixOf<T extends string> = T extends `${infer First}.${infer Rest}`
  */
 export interface EventOf<T extends EventType> {
   readonly type: T
-  /** Empty for an evaluation that names no task. */
+  /** Empty for an evaluation that names no task, and for an event of the store. */
   readonly taskId: string
   /** Rises by one within the task. Events derived from one row share it; 0 for an event without a row. */
   readonly seq: number
@@ -42,6 +42,9 @@ interface PublishedData extends EventData {
   'step.replayed': { key: string; position: number }
   /** Published in the process whose watchdog found it, once while it stays stuck. */
   'task.stuck': Omit<StuckTask, 'taskId'>
+  /** Published in each process that cannot reach the server of its store any more, and when it can again. */
+  'store.disconnected': { location: string; reason: string }
+  'store.reconnected': { location: string; awayMs: number }
   /** Published in the process that recorded it, like the next one. */
   'evaluation.recorded': EvaluationRecord
   /** Published if its `distance` from the average before it is above the threshold. */

@@ -94,6 +94,7 @@ import type { Lifetime } from './lifetime.ts'
 import { countTasks, listTasks } from './list-tasks.ts'
 import { listWorkers } from './list-workers.ts'
 import { pruneStore } from './prune.ts'
+import { ReachWatch } from './reach-watch.ts'
 import { awaitResult } from './result.ts'
 import { resumeTask } from './resume-task.ts'
 import { retryMany } from './retry-many.ts'
@@ -194,7 +195,9 @@ export class StoreClient implements Client {
     if (deps.comparesTypes) watch.look()
     const settingsWatch = new SettingsWatch({ store, config, log })
     settingsWatch.look()
+    const reachWatch = new ReachWatch({ store, clock: environment.clock, log, announce: this.announce })
     this.#listening = store.listen({
+      reached: (reach) => reachWatch.reached(reach),
       published: (events) => this.feed.published(events),
       emitted: (chunks) => this.feed.emitted(chunks),
       configured: (inForce) => {
