@@ -1,8 +1,9 @@
 import type { TaskRow } from '../task/row.ts'
 import type { WaitRow } from '../wait/row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
-import { isWaitOver, partOf, stageBegun, stageEnded } from './log.ts'
-import { stageIn, stageWaitIn } from './pipeline.ts'
+import { isWaitOver, partOf, type PipelineLog, stageBegun, stageEnded } from './log.ts'
+import { stageIn, type StagePart, stageWaitIn } from './pipeline.ts'
+import type { PipelineRow } from './row.ts'
 
 /** Whether a wait of a task is one of a stage, and is over. */
 export function isStageWaitOver(
@@ -11,22 +12,29 @@ export function isStageWaitOver(
   { key }: Pick<WaitRow, 'key'>,
 ): boolean {
   const wait = stageWaitIn(key)
-  if (wait === undefined || parent === null) return false
-  const row = ws.pipelines.get(parent)
-  const part = row === undefined ? undefined : partOf(row, id)
-  return row !== undefined && part !== undefined && isWaitOver(row, part.at, wait)
+  const row = parent === null ? undefined : ws.pipelines.get(parent)
+  if (wait === undefined || row === undefined) return false
+  const part = partOf(row, id)
+  return part !== undefined && isWaitOver(row, part.at, wait)
 }
 
 /** A child was spawned: under the key of a stage it is a task of the stage. */
 export function beginStage(ws: WorkingSet, parent: number, key: string, task: number): void {
-  const stage = stageIn(key)
-  const row = stage === undefined ? undefined : ws.pipelines.get(parent)
-  if (row !== undefined && stage !== undefined) ws.putPipeline({ ...row, log: stageBegun(row, stage, task) })
+  ofStage(ws, parent, key, (row, stage) => stageBegun(row, stage, task))
 }
 
 /** A child has completed: as a task of a stage it publishes nothing more. One that failed fails its pipeline, and nobody takes what it published for all. */
 export function endStage(ws: WorkingSet, parent: number, key: string): void {
+  ofStage(ws, parent, key, stageEnded)
+}
+
+function ofStage(
+  ws: WorkingSet,
+  parent: number,
+  key: string,
+  logAfter: (row: PipelineRow, stage: StagePart) => PipelineLog,
+): void {
   const stage = stageIn(key)
-  const row = stage === undefined ? undefined : ws.pipelines.get(parent)
-  if (row !== undefined && stage !== undefined) ws.putPipeline({ ...row, log: stageEnded(row, stage) })
+  const row = ws.pipelines.get(parent)
+  if (stage !== undefined && row !== undefined) ws.putPipeline({ ...row, log: logAfter(row, stage) })
 }
