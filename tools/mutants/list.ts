@@ -76,6 +76,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/by-key.proof.test.ts', 'next tasks'],
   },
   {
+    name: 'what clients have under way is read on PostgreSQL with all tasks that are over',
+    file: `${persistence}postgres/load.ts`,
+    edits: [[' OFFSET 0) AS held', ') AS held']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/by-key.proof.test.ts', 'under way'],
+  },
+  {
     name: 'a name is given to another token while the first is accepted',
     file: `${core}access/access-token.ts`,
     edits: [['  return revokedAt !== null || (', '  return now > 0 || revokedAt !== null || (']],

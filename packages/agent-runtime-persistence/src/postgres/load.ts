@@ -1,5 +1,6 @@
 import { memoSeqs } from '@ku0/agent-runtime-core/transition'
 import { listed } from '../sqlite/columns.ts'
+import { costIn } from '../sqlite/cost-in.ts'
 import { type HeadRow, headOf, prepareLoad, shortSubmission, type Load } from '../sqlite/load.ts'
 import type { Queries } from '../views/queries.ts'
 
@@ -21,8 +22,23 @@ export function prepareFarLoad(db: Queries): Load {
        WHERE (stream, id) > (?, ?) AND stream <= ? AND state = 0 AND due_at IS NULL ORDER BY stream, id LIMIT ? + 0`,
     )
     .raw()
+  const taskOfLease =
+    'CROSS JOIN LATERAL (SELECT stream, tokens, account FROM task WHERE task.id = lease.task OFFSET 0) AS held WHERE lease.state = 0'
+  const runningByStream = db
+    .prepare<[], readonly [stream: number, running: number]>(
+      `SELECT held.stream, count(*) FROM lease ${taskOfLease} GROUP BY held.stream ORDER BY held.stream`,
+    )
+    .raw()
+  const heldByStream = db
+    .prepare<[], readonly [stream: number, tokens: number, account: string | null]>(
+      `SELECT held.stream, held.tokens, held.account FROM lease ${taskOfLease} ORDER BY lease.task`,
+    )
+    .raw()
   return {
     ...load,
+    runningByStream: () => runningByStream.all(),
+    heldByStream: () =>
+      heldByStream.all().map(([stream, tokens, account]) => [stream, tokens, costIn(account)] as const),
     heads: (stream, after, limit) => heads.all(stream, after, stream, limit).map(headOf),
     memoKeys: (task) => {
       const steps = memoKeys

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '../../src/index.ts'
 import { systemEnvironment } from '../../src/system.ts'
@@ -41,12 +41,14 @@ test('a write of many tasks finds them by their keys, and reads no table whole',
   await client.end()
 })
 
-test('the next tasks are found at the front of their queue, with their submissions, however many are over and whatever the server last counted', async () => {
+/** A store with many tasks, and what counts the rows that its commits read. */
+async function stage() {
   const server = await sharedServer()
   const url = server.newStore()
   const { config } = parseExecutionConfig({ queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000 })
   const store = await newPostgresStore(config, systemEnvironment(), url, false, false)
   const client = await server.connect(url)
+  onTestFinished(async () => void (await Promise.all([store.close(), client.end()])))
   const { db } = partsOf(store)
   const session = Reflect.get(db, 'session') as Session
   const submitted = await store.write({
@@ -54,29 +56,55 @@ test('the next tasks are found at the front of their queue, with their submissio
     tasks: Array.from({ length: tasks }, () => ({ type: 'work', lane: 'normal', input: 'null' }) as const),
   })
   const taskIds = submitted.flatMap((it) => (it.accepted ? [it.taskId] : []))
-  const [next, over] = [taskIds.slice(-10), taskIds.slice(0, -10)]
-  /** How many rows of tasks and of events a reading of the next ten takes. */
-  const readFor = async () => {
-    const count = async () => {
-      const { rows } = await session.query(
-        `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables WHERE schemaname = current_schema() AND relname IN ('task', 'event')`,
-      )
-      return Number(rows[0]?.[0])
-    }
+  const count = async () => {
+    const { rows } = await session.query(
+      `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables WHERE schemaname = current_schema() AND relname IN ('task', 'event')`,
+    )
+    return Number(rows[0]?.[0])
+  }
+  /** How many rows of tasks and of events a reading takes. */
+  const rowsFor = async (read: () => Promise<void>) => {
     expect(await db.begin({ isAwaited: false, hasMuch: false, hasTime: false })).toBe(true)
+    // Between two transactions the server may give away what it has counted.
+    await session.run('BEGIN')
     const before = await count()
-    const { heads } = await db.load({ heads: [{ stream: 1, after: 0, limit: 10 }] })
-    expect(heads?.[0]?.rows.map(({ id }) => db.ids.task(id))).toEqual(next)
+    await read()
     const after = await count()
+    await session.run('COMMIT')
     await db.rollback()
     return after - before
+  }
+  return { store, client, db, taskIds, rowsFor }
+}
+
+test('the next tasks are found at the front of their queue, with their submissions, however many are over and whatever the server last counted', async () => {
+  const { store, client, db, taskIds, rowsFor } = await stage()
+  const [next, over] = [taskIds.slice(-10), taskIds.slice(0, -10)]
+  const readNext = async () => {
+    const { heads } = await db.load({ heads: [{ stream: 1, after: 0, limit: 10 }] })
+    expect(heads?.[0]?.rows.map(({ id }) => db.ids.task(id))).toEqual(next)
   }
   await client.query('ANALYZE')
   for (let from = 0; from < over.length; from += atOnce)
     await store.write({ kind: 'cancelMany', taskIds: over.slice(from, from + atOnce) })
-  expect(await readFor()).toBe(20)
+  expect(await rowsFor(readNext)).toBe(20)
   await client.query('ANALYZE')
-  expect(await readFor()).toBe(20)
-  await store.close()
-  await client.end()
+  expect(await rowsFor(readNext)).toBe(20)
+})
+
+test('what each client has under way is found by the leases that run, whatever the server last counted', async () => {
+  const { client, db, rowsFor } = await stage()
+  await client.query(
+    `INSERT INTO lease (id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at)
+     SELECT id, id, 1, 1, 1, 1, 0, 0, 9000000000000000, 0 FROM task`,
+  )
+  await client.query('ANALYZE')
+  await client.query(`DELETE FROM lease WHERE id % 500 > 0`)
+  const rows = await rowsFor(async () => {
+    const kept = await db.keep({ since: undefined, shares: true, dominant: true, held: new Map() })
+    expect([kept.runningByStream, kept.heldByStream.length]).toEqual([[[1, 4]], 4])
+  })
+  // The rest is of this process.
+  expect(rows).toBeLessThan(50)
+  await client.query('DELETE FROM lease')
 })
