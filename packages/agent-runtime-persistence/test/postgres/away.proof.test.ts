@@ -200,6 +200,7 @@ test('D14 retention cuts the journal past a commit while its process cannot ask 
 
 /** Every so many statements of a life the server goes away at one: each night at all. */
 const nth = draws(7, 7, 1)
+const awayMs = draws(2_000, 2_000, 70_000)
 
 test('D14 the server goes away at any statement of a commit behind one of another process: who follows hears of each task once, in order', async () => {
   await play({}, async ({ scene, proxy, other }) => {
@@ -224,7 +225,7 @@ test('D14 the server goes away at any statement of a commit behind one of anothe
       proxy.atStatement = undefined
       if (isCut) {
         proxy.cutAll()
-        await scene.pass(70_000)
+        await scene.pass(awayMs)
         proxy.isDown = false
         await scene.pass(3_000)
       }
