@@ -40,13 +40,9 @@ import {
   supervisionStrategies,
   supervisorTerms,
 } from '../../src/supervision/supervision.ts'
+import type { Call } from './call.ts'
 import { type Draw, either, fields, listOf, of } from './draws.ts'
-
-/** A function that decides or words something from plain data, and what it is given. */
-export interface Call {
-  readonly call: (...given: never[]) => unknown
-  readonly given: readonly Draw[]
-}
+import { moreCalls } from './more-calls.ts'
 
 const at = of(0, 1, 999, 1_000, 1_500, 60_000, 119_999, 120_000, 3_600_000)
 const count = of(0, 1, 2, 3, 50)
@@ -809,4 +805,5 @@ export const calls: Readonly<Record<string, Call>> = {
   supervisorTerms: { call: supervisorTerms, given: [key] },
   supervisedIn: { call: supervisedIn, given: [key] },
   afterIn: { call: afterIn, given: [key] },
+  ...moreCalls,
 }

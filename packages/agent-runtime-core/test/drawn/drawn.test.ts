@@ -4,7 +4,8 @@ import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { RuntimeError } from '../../src/error/errors.ts'
 import { SeededRandom } from '../../src/testing/index.ts'
-import { type Call, calls } from './calls.ts'
+import type { Call } from './call.ts'
+import { calls } from './calls.ts'
 
 /** So many calls of a function are drawn, and so many of them are told one by one. */
 const drawn = 80
