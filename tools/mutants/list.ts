@@ -1426,6 +1426,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-server/test/remote/requests.test.ts', 'the server asks a person'],
   },
   {
+    name: '14.3 the other task has not the estimated cost that the fallback names',
+    file: `${core}recovery/past-failure.ts`,
+    edits: [['taskCost === undefined ? {}', 'taskCost !== null ? {}']],
+    killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'an agreement holds for both'],
+  },
+  {
     name: '14.3 a composite failure gets what its weakest part asks for',
     file: `${core}recovery/recovery.ts`,
     edits: [['strengthOf(choice) > strengthOf(strongest)', 'strengthOf(choice) >= 0']],

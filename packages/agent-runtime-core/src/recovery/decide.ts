@@ -16,9 +16,10 @@ export interface Recovered {
   readonly strategy: RecoveryStrategy
   /** The model that the task has from now on. */
   readonly model?: string
-  /** The task type that it is handed over to, and the model that the other task has in place of its own. */
+  /** The task type that it is handed over to, the model that the other task has in place of its own, and its estimated cost. */
   readonly task?: string
   readonly taskModel?: string
+  readonly taskCost?: number
 }
 
 /** The facts that decide what is done about a failure. */

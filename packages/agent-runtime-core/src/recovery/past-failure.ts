@@ -33,9 +33,10 @@ export interface PastFailures {
 
 /** A task that another one was handed over to. */
 export interface HandedOver {
-  /** Its type, and the model that it has in place of its own. */
+  /** Its type, the model that it has in place of its own, and its estimated cost. */
   readonly task: string
   readonly model?: string
+  readonly cost?: number
   /** Which hand-over of the task it is, from 1. */
   readonly nth: number
   /** The table has answered its end: what follows runs the task's own handler. */
@@ -93,8 +94,13 @@ export function pastFailure(
       triesBefore = attempt - crashes - 1
     } else if (recovery?.task !== undefined) {
       handOvers += 1
-      const to = { task: recovery.task, nth: handOvers }
-      handedOver = recovery.taskModel === undefined ? to : { ...to, model: recovery.taskModel }
+      const { task, taskModel, taskCost } = recovery
+      handedOver = {
+        task,
+        nth: handOvers,
+        ...(taskModel === undefined ? {} : { model: taskModel }),
+        ...(taskCost === undefined ? {} : { cost: taskCost }),
+      }
     } else if (recovery !== undefined && handedOver !== undefined)
       handedOver = { ...handedOver, isOver: true }
     const found: PastFailure = {

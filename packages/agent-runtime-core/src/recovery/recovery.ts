@@ -38,8 +38,8 @@ export interface RecoveryPolicy {
   readonly table: RecoveryTable
   /** The models that `fallback_agent` goes on with, in this order. */
   readonly fallbackModels: readonly string[]
-  /** The task type that it is handed over to after the last of them, and the model that the other task has. */
-  readonly fallback?: { readonly task: string; readonly model?: string }
+  /** The task type that it is handed over to after the last of them, the model that the other task has, and its estimated cost. */
+  readonly fallback?: { readonly task: string; readonly model?: string; readonly cost?: number }
 }
 
 /** The strongest of several choices; `fail` of none. Source: `docs/semantics.md 14.3`. */
@@ -63,11 +63,18 @@ export function nextModel(models: readonly string[], current: string | undefined
 export function nextAgent(
   { fallbackModels, fallback }: Pick<RecoveryPolicy, 'fallbackModels' | 'fallback'>,
   { model: current, hasHandedOver }: { readonly model: string | undefined; readonly hasHandedOver: boolean },
-): { readonly model: string } | { readonly task: string; readonly taskModel?: string } | undefined {
+):
+  | { readonly model: string }
+  | { readonly task: string; readonly taskModel?: string; readonly taskCost?: number }
+  | undefined {
   if (hasHandedOver) return undefined
   const model = nextModel(fallbackModels, current)
   if (model !== undefined) return { model }
   if (fallback === undefined) return undefined
-  const { task, model: taskModel } = fallback
-  return taskModel === undefined ? { task } : { task, taskModel }
+  const { task, model: taskModel, cost: taskCost } = fallback
+  return {
+    task,
+    ...(taskModel === undefined ? {} : { taskModel }),
+    ...(taskCost === undefined ? {} : { taskCost }),
+  }
 }

@@ -208,8 +208,12 @@ describe('recovery by category', () => {
     expect(decided({ model: 'small', hasHandedOver: true })).toBeUndefined()
     expect(decided({ model: 'big', hasHandedOver: true })).toBeUndefined()
     expect(decided({ model: 'small', tries: 3 })).toMatchObject(other)
-    const named = { ...it.policy, fallback: { ...other, model: 'tiny' } }
-    expect(decided({ model: 'small', policy: named })).toMatchObject({ ...other, taskModel: 'tiny' })
+    const named = { ...it.policy, fallback: { ...other, model: 'tiny', cost: 9 } }
+    expect(decided({ model: 'small', policy: named })).toMatchObject({
+      ...other,
+      taskModel: 'tiny',
+      taskCost: 9,
+    })
   })
 
   test('14.3 a chain of tasks that hand over has no circle and an end', () => {

@@ -225,6 +225,7 @@ const retry = {
       model: name.optional(),
       task: name.optional(),
       taskModel: name.optional(),
+      taskCost: amount.max(1e9, { error: 'at most 1e9' }).optional(),
     } satisfies Shape<Recovered>)
     .optional(),
   interrupted: z.literal(true).optional(),

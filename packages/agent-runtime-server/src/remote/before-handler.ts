@@ -77,8 +77,9 @@ export async function hasTurn(begun: Begun): Promise<boolean> {
 }
 
 /** The pass of a task that was handed over: it calls the other task, waits for it, and ends as it did. */
-async function callOther(begun: Begun, { task, model, nth }: HandedOver): Promise<void> {
+async function callOther(begun: Begun, other: HandedOver): Promise<void> {
   const { store, worker, claim, memos } = begun
+  const { task, nth } = other
   const { leaseId, type } = claim
   const submitted = parseJson(claim.submission) as EventData['task.queued']
   const chain = decideChain(submitted, type, task)
@@ -88,7 +89,7 @@ async function callOther(begun: Begun, { task, model, nth }: HandedOver): Promis
   const name = childName(key)
   let child = memos.children.find((it) => it.key === key)
   if (child === undefined) {
-    const submission = await submissionOf(store, claim, submitted, { task, model, label: chain.label })
+    const submission = await submissionOf(store, claim, submitted, other, chain.label)
     const spawn = {
       kind: 'spawn',
       leaseId,
@@ -124,26 +125,28 @@ async function submissionOf(
   store: ExecutionStore,
   { lane }: Claim,
   { input, labels, client, oversight, outOfCredits, trace }: EventData['task.queued'],
-  other: { readonly task: string; readonly model: string | undefined; readonly label: string },
+  other: HandedOver,
+  label: string,
 ): Promise<Submission> {
   const workers = await store.read({ kind: 'workers' })
   const known = workers.find(({ settings }) => settings?.[other.task] !== undefined)?.settings?.[other.task]
-  const { model = known?.['model'] } = other
+  const { model = known?.['model'], cost } = other
   const { tools, budget } = known ?? {}
-  const kept = ['agreement', SHUTDOWN_LABEL].flatMap((label) => {
-    const value = labels?.[label]
-    return value === undefined ? [] : [[label, value] as const]
+  const kept = ['agreement', SHUTDOWN_LABEL].flatMap((name) => {
+    const value = labels?.[name]
+    return value === undefined ? [] : [[name, value] as const]
   })
   return {
     type: other.task,
     lane,
     input: canonical(input),
-    labels: { ...Object.fromEntries(kept), [HANDED_OVER_LABEL]: other.label },
+    labels: { ...Object.fromEntries(kept), [HANDED_OVER_LABEL]: label },
     ...(client === undefined ? {} : { client }),
     ...(oversight === undefined ? {} : { oversight }),
     ...(outOfCredits === undefined ? {} : { outOfCredits }),
     ...(trace === undefined ? {} : { trace }),
     ...(model === undefined ? {} : { model }),
+    ...(cost === undefined ? {} : { cost }),
     ...(tools === undefined ? {} : { tools: parseJson(tools) as readonly string[] }),
     ...(budget === undefined ? {} : { budget: { ...budgetTerms('budget', parseJson(budget)), cut: true } }),
   }

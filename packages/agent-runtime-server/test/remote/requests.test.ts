@@ -246,7 +246,10 @@ describe('a failure that a table of another process has answered comes before th
   }
 
   test('14.3 the server calls the task that it was handed over to, once, and its output is that of the task', async () => {
-    const it = await failed({ task: 'careful', taskModel: 'tiny' }, { client: 'ann', labels: { a: 'b' } })
+    const it = await failed(
+      { task: 'careful', taskModel: 'tiny', taskCost: 9 },
+      { client: 'ann', labels: { a: 'b' } },
+    )
     const settings = { careful: { model: 'big', tools: '["browser"]', budget: '{"tokens":7}' } }
     const workers = [{ workerId: 'w', capacity: 1, types: ['nothing'], settings }]
     await it.store.write({ kind: 'registerWorkers', workers })
@@ -257,6 +260,7 @@ describe('a failure that a table of another process has answered comes before th
       parent: it.taskId,
       client: 'ann',
       model: 'tiny',
+      cost: 9,
       tools: ['browser'],
       budget: { limits: { tokens: 7 } },
     })

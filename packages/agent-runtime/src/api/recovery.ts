@@ -30,6 +30,8 @@ export interface Fallback<To = NamedTask> {
   readonly task: string | To
   /** The model that the other task has, in place of its own. */
   readonly model?: string | undefined
+  /** Its estimated cost, as for a submission: 1 without it. Source: `docs/credits.md`. */
+  readonly cost?: number | undefined
 }
 
 /** How the try before this one failed. Source: `docs/semantics.md 14.3`. */

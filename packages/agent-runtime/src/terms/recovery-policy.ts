@@ -16,6 +16,7 @@ import {
   strongestRecovery,
 } from '@ku0/agent-runtime-core'
 import type { Domain, Fallback, RecoverySetting } from '../api/recovery.ts'
+import { submitRules } from './submit-rules.ts'
 
 /**
  * Several tables as one, such as those of the domains that an agent works in: for each category the strongest of what they have for it,
@@ -147,9 +148,12 @@ function recoveryOf({ fallbackModels = [], fallback, ...given }: RecoverySetting
   })
 }
 
-function fallbackOf({ task, model }: Fallback): NonNullable<RecoveryPolicy['fallback']> {
-  const name = typeof task === 'string' ? task : task.type
-  return Object.freeze(model === undefined ? { task: name } : { task: name, model })
+function fallbackOf({ task, model, cost }: Fallback): NonNullable<RecoveryPolicy['fallback']> {
+  return Object.freeze({
+    task: typeof task === 'string' ? task : task.type,
+    ...(model === undefined ? {} : { model }),
+    ...(cost === undefined ? {} : { cost }),
+  })
 }
 
 /** The task type that a setting hands over to. */
@@ -194,10 +198,11 @@ const recoveryRules: Rules<RecoverySetting> = {
   invalid_output: anyChoice,
   human_rejection: isOneOf(['retry_with_feedback', 'human_escalation', 'fail']),
   fallbackModels: models,
-  fallback: ['{ task, model? }', isRecord],
+  fallback: ['{ task, model?, cost? }', isRecord],
 }
 
 const fallbackRules: Rules<Fallback> = {
   task: ['what defineTask or defineContract returns, or the name of a task type', isFallbackTask],
   model: [`a name of ${nameRule[0]}`, isName],
+  cost: submitRules.cost,
 }

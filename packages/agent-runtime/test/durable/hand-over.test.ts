@@ -242,7 +242,7 @@ describe('execution: a task that is handed over to another agent', () => {
     const contract = defineContract({
       type: 'quick',
       ...text,
-      recovery: { crash: 'fallback_agent', fallback: { task: careful } },
+      recovery: { crash: 'fallback_agent', fallback: { task: careful, cost: 9 } },
     })
     const quick = defineTask(contract, async (): Promise<string> => {
       throw new Error('too quick')
@@ -260,7 +260,7 @@ describe('execution: a task that is handed over to another agent', () => {
     await elapse(0)
     const { tasks } = await runtime.list({ types: ['careful'] })
     const labels = { agreement: 'gold', 'recovery.handedOverBy': '["quick"]' }
-    expect(tasks).toMatchObject([{ state: 'waiting', client: 'acme', lane: 'batch', labels }])
+    expect(tasks).toMatchObject([{ state: 'waiting', client: 'acme', lane: 'batch', cost: 9, labels }])
     expect(await submittedOversight(runtime, tasks[0]?.taskId ?? '')).toBe('supervised')
   })
 
@@ -435,6 +435,8 @@ describe('execution: a task that is handed over to another agent', () => {
       defineTask({ type, ...text, recovery: { fallback: { task } } }, (_, it) => it)
     expect(() => over('a', 'a')).toThrow("task 'a': recovery.fallback.task: another task type")
     expect(() => over('a', '')).toThrow('recovery.fallback.task')
+    const dear = { type: 'a', ...text, recovery: { fallback: { task: 'b', cost: -1 } } }
+    expect(() => defineTask(dear, (_, it) => it)).toThrow('recovery.fallback.cost: a number from 0')
     const opened = (...tasks: TaskDefinition[]) => createRuntime({ store: 'sqlite::memory:', tasks })
     await expect(opened(over('a', 'b') as TaskDefinition, over('b', 'a') as TaskDefinition)).rejects.toThrow(
       'a task that does not hand over to \'a\' again; given "a > b > a"',

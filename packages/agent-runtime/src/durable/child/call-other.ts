@@ -15,7 +15,10 @@ import { callChild, type ChildCaller } from './children.ts'
  * The try after a failure that was answered with another agent: it calls the other task with its own input, and gives its output. Steps that
  * were recorded before are not asked for. Source: `docs/semantics.md 14.3`.
  */
-export async function callOther(caller: ChildCaller, { task, model, nth }: HandedOver): Promise<unknown> {
+export async function callOther(
+  caller: ChildCaller,
+  { task, model, cost, nth }: HandedOver,
+): Promise<unknown> {
   const { pass, submission } = caller
   pass.wentLive()
   const { type } = pass.attempt.claim
@@ -28,6 +31,7 @@ export async function callOther(caller: ChildCaller, { task, model, nth }: Hande
       ...(shutdownMs === undefined ? {} : { [SHUTDOWN_LABEL]: shutdownMs }),
     },
     ...(model === undefined ? {} : { model }),
+    ...(cost === undefined ? {} : { cost }),
   }
   const key = handOverKey(nth)
   try {
