@@ -1631,7 +1631,7 @@ export const mutants: readonly Mutant[] = [
         '      this.published = lastCommit\n      this.waiting.shift()\n      if (!this.db.isPassing(error)) throw error\n    }\n  }\n\n  private *publishOwn',
       ],
     ],
-    killedBy: [away, 'any statement'],
+    killedBy: [away, 'who follows hears'],
   },
   {
     name: 'D14 nobody is told that the server of a store is away',

@@ -27,8 +27,8 @@ export class CuttingProxy {
   isDown = false
   /** The next commit that writes something reaches the server as a rollback, which answers it without an error. */
   rollsBack = false
-  /** Called with each statement that a client runs, before the server has it: where to cut the connection. The server does what it has by then. */
-  atStatement: (() => 'before' | 'after' | undefined) | undefined
+  /** Called with the text of each statement that a client runs, before the server has it: where to cut the connection. The server does what it has by then. */
+  atStatement: ((text: string) => 'before' | 'after' | undefined) | undefined
   private next: Cut | undefined
   private held: Held | undefined
   private readonly server: Server
@@ -125,8 +125,9 @@ export class CuttingProxy {
       this.trips += 1
       const frames = received.take(chunk)
       if (frames.length === 0) return
-      for (const [at, { letter }] of frames.entries()) {
-        const cut = letter === 'E' || letter === 'Q' ? this.atStatement?.() : undefined
+      for (const [at, frame] of frames.entries()) {
+        const text = sent.runBy(frame)
+        const cut = text === undefined ? undefined : this.atStatement?.(text)
         if (cut === undefined) continue
         endAfter(frames.slice(0, cut === 'before' ? at : at + 1))
         return
@@ -261,14 +262,22 @@ class Frames {
 class SentStatements {
   private writes = false
   private readonly texts = new Map<string, string>()
+  private bound = ''
 
   commitsIn(frames: readonly Frame[]): boolean {
     return frames.filter((frame) => this.takes(frame)).length > 0
   }
 
-  private takes({ letter, body }: Frame): boolean {
+  /** The statement that a message runs, if it runs one. */
+  runBy({ letter, body }: Frame): string | undefined {
     const [first = '', second = ''] = body.toString('latin1').split('\0', 2)
     if (letter === 'P') this.texts.set(first, second)
+    if (letter === 'B') this.bound = this.texts.get(second) ?? ''
+    return letter === 'Q' ? first : letter === 'E' ? this.bound : undefined
+  }
+
+  private takes({ letter, body }: Frame): boolean {
+    const [, second = ''] = body.toString('latin1').split('\0', 2)
     if (letter !== 'B') return false
     const text = this.texts.get(second) ?? ''
     if (text === 'BEGIN') this.writes = false
