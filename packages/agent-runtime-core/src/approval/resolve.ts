@@ -7,8 +7,7 @@ import type { WorkingSet } from '../transition/working-set.ts'
 
 /** A human's verdict on an open request; the first counts. Source: `docs/semantics.md 12.2, 12.3`. */
 export function resolveApproval(ws: WorkingSet, it: Write<'resolveApproval'>): VerdictOutcome {
-  const number = ws.taskNumber(it.taskId)
-  const task = number === undefined ? undefined : ws.task(number)
+  const task = ws.taskNamed(it.taskId)
   if (task === undefined) return { as: 'not_open' }
   const wait = ws.waitsOf(task).find(({ terms }) => terms?.asked === true && terms.request === it.request)
   const isAnswered = ws.signalsOf(task).some(({ name }) => name === wait?.name)

@@ -60,8 +60,7 @@ export function parkForBudget(
 
 /** The answer to the nearest budget that asks. The first counts. Source: `docs/semantics.md 11.5`. */
 export function answerBudget(ws: WorkingSet, it: Write<'answerBudget'>): OutcomeOf<'answerBudget'> {
-  const number = ws.taskNumber(it.taskId)
-  const task = number === undefined ? undefined : ws.task(number)
+  const task = ws.taskNamed(it.taskId)
   if (task === undefined) return { as: 'unknown_task' }
   const budgets = budgetsOf(ws, task)
   if (budgets.length === 0) return { as: 'no_budget' }

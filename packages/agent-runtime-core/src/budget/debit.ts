@@ -99,7 +99,7 @@ const none: readonly Crossed[] = []
 
 /** Tells the holder to park at its next step boundary while a budget asks. */
 function tellAsked(ws: WorkingSet, task: TaskRow): void {
-  const lease = task.lease === null ? undefined : ws.lease(task.lease)
+  const lease = ws.leaseOf(task)
   if (lease !== undefined && askingOf(ws, task) !== undefined) notice(ws, lease, 'yield')
 }
 

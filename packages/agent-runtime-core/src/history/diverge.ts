@@ -33,8 +33,7 @@ export function diverge(ws: WorkingSet, it: Write<'diverge'>): Fenced {
  * Waits that ended meanwhile are answered when the next pass asks for them. Source: `docs/semantics.md 6.4`.
  */
 export function resume(ws: WorkingSet, it: Write<'resume'>): OutcomeOf<'resume'> {
-  const number = ws.taskNumber(it.taskId)
-  const task = number === undefined ? undefined : ws.task(number)
+  const task = ws.taskNamed(it.taskId)
   if (task === undefined) return { resumed: false }
   if (task.waitReason !== 'divergence') return { resumed: false, state: task.state }
   const row = ws.move(

@@ -35,9 +35,8 @@ function forkBy<R extends Receipt | NoRoom>(
   it: Omit<Write<'fork'>, 'kind'>,
   submit: (ws: WorkingSet, it: Submission) => R,
 ): OutcomeOf<'fork'> | Exclude<R, Receipt> {
-  const number = ws.taskNumber(it.taskId)
-  const source = number === undefined ? undefined : ws.task(number)
-  const history = number === undefined ? undefined : ws.base.histories.get(number)
+  const source = ws.taskNamed(it.taskId)
+  const history = source === undefined ? undefined : ws.base.histories.get(source.id)
   if (source === undefined || history === undefined || source.state === 'rejected')
     return { as: 'unknown_task' }
   const isParked = source.waitReason === 'divergence'

@@ -24,8 +24,7 @@ function retryOne(
   states: Write<'retryMany'>['states'] = ['failed', 'canceled'],
   again = false,
 ): Exclude<keyof RetriedSlice, 'full'> | Pick<Required<RetriedSlice>, 'full'> {
-  const number = ws.taskNumber(taskId)
-  const task = number === undefined ? undefined : ws.task(number)
+  const task = ws.taskNamed(taskId)
   if (task === undefined || !states.includes(task.state)) return 'skipped'
   const outcome = retryWhileRoom(ws, taskId, again ? {} : { idempotencyKey: retryKey(taskId) })
   if ('full' in outcome) return outcome

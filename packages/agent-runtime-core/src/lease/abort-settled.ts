@@ -9,8 +9,7 @@ import type { WorkingSet } from '../transition/working-set.ts'
  * reported as leaked, or was ended with its thread or process. Source: `docs/semantics.md 5.4` and C3.
  */
 export function abortSettled(ws: WorkingSet, it: Write<'abortSettled'>): boolean {
-  const number = ws.ids.leaseNumber(it.leaseId)
-  const lease = number === undefined ? undefined : ws.lease(number)
+  const lease = ws.leaseNamed(it.leaseId)
   if (lease === undefined || lease.state === 'running') return false
   if (lease.abortAcknowledgedAt !== null) return false
   if (it.how === 'leaked' && lease.abortGraceExpiredAt !== null) return false

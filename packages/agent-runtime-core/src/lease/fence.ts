@@ -37,8 +37,7 @@ export function heldByWorker(ws: WorkingSet, leaseId: string): Held | undefined 
 
 /** The same without counting: for callers that have another use for a lease that has ended. */
 export function liveLease(ws: WorkingSet, leaseId: string): Held | undefined {
-  // No row has the number 0.
-  const lease = ws.lease(ws.ids.leaseNumber(leaseId) ?? 0)
+  const lease = ws.leaseNamed(leaseId)
   if (lease === undefined || lease.state !== 'running' || isExpired(lease.expiresAt, ws.now.leaseAt))
     return undefined
   const task = ws.task(lease.task)

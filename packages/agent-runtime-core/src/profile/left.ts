@@ -10,7 +10,7 @@ import type { WorkingSet } from '../transition/working-set.ts'
  */
 export function leftOf(ws: WorkingSet, usage: UsageRow): ResourcesLeft {
   const { hard = {} } = limitsOf(usage)
-  const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
+  const swarm = ws.swarmOf(usage)
   const own = shareOf(usage)
   // The unused part of its reservation is kept for it, and is not part of the rest.
   const rest = swarm === undefined ? noLimit : restOf(ws, swarm)

@@ -59,8 +59,7 @@ export function scar(ws: WorkingSet, it: Write<'scar'>): number {
   // Work that was lost to a crash had nobody to report it. Nothing depends on this write, so it does not
   // count as a stale one.
   if (it.cause.as === 'silent' && liveLease(ws, it.leaseId) === undefined) return 0
-  const number = ws.ids.leaseNumber(it.leaseId)
-  const lease = number === undefined ? undefined : ws.lease(number)
+  const lease = ws.leaseNamed(it.leaseId)
   const task = lease === undefined ? undefined : ws.task(lease.task)
   return task === undefined ? 0 : leaveScar(ws, routeOf(ws, task), it.cause)
 }
@@ -96,7 +95,7 @@ function used(ws: WorkingSet, { lease, task }: Held, it: Write<'report'>, elapse
  * reservation stays, whatever the others do.
  */
 function sharedExcess(ws: WorkingSet, usage: UsageRow): Excess | undefined {
-  const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
+  const swarm = ws.swarmOf(usage)
   if (swarm === undefined) return undefined
   const rest = restOf(ws, swarm)
   const { totalCpuTimeUs = 0, totalMemoryBytes = 0 } = swarm.terms.sharedBudget

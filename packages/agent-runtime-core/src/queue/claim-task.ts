@@ -24,8 +24,7 @@ export function claimTask(
   { taskId, workerId }: Write<'claimTask'>,
   running: Iterable<LeaseRow>,
 ): OutcomeOf<'claimTask'> {
-  const number = ws.taskNumber(taskId)
-  const task = number === undefined ? undefined : ws.task(number)
+  const task = ws.taskNamed(taskId)
   const refused = (why: ClaimRefusal) => ({ as: 'refused', why }) as const
   if (task === undefined) return refused('unknown')
   if (task.state !== 'queued') return refused('not_queued')

@@ -124,7 +124,7 @@ function renew(ws: WorkingSet, { id }: { readonly id: number }, by: string): voi
 /** The holder of the task loses its lease, and learns it. */
 function takeBack(ws: WorkingSet, { id }: { readonly id: number }, by: string): void {
   const task = ws.taskNow({ id })
-  const lease = task.lease === null ? undefined : ws.lease(task.lease)
+  const lease = ws.leaseOf(task)
   if (lease === undefined) return
   const { attempt, crashes } = task
   requeue(ws, task, lease, { reason: 'restarted', attempt, crashes, dueAt: null, restartedBy: by })

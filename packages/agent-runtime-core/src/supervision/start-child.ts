@@ -89,8 +89,7 @@ function adopt(
 }
 
 function named(ws: WorkingSet, taskId: string): Supervisor | undefined {
-  const number = ws.taskNumber(taskId)
-  const task = number === undefined ? undefined : ws.task(number)
+  const task = ws.taskNamed(taskId)
   return task === undefined || isFinal(task.state) ? undefined : supervisorOf(ws, task)
 }
 

@@ -99,7 +99,7 @@ export function joinSwarm(ws: WorkingSet, it: Submission, task: number): void {
 
 /** An agent has ended: what CPU time it took stays spent. */
 export function leaveSwarm(ws: WorkingSet, usage: UsageRow): void {
-  const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
+  const swarm = ws.swarmOf(usage)
   if (swarm !== undefined) ws.putSwarm({ ...swarm, spentUs: swarm.spentUs + usage.computeUs })
 }
 

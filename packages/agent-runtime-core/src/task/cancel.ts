@@ -13,8 +13,7 @@ import type { WorkingSet } from '../transition/working-set.ts'
  * unknown tasks: `false`, no event. Source: Track AA, Scheduling Rules; `docs/semantics.md 5.1-5.3` and C3.
  */
 export function cancel(ws: WorkingSet, it: { taskId: string; reason?: string }): OutcomeOf<'cancel'> {
-  const number = ws.taskNumber(it.taskId)
-  const task = number === undefined ? undefined : ws.task(number)
+  const task = ws.taskNamed(it.taskId)
   if (task === undefined) return { canceled: false }
   if (isFinal(task.state)) return { canceled: false, state: task.state }
   cancelChildren(ws, task, `its parent was canceled${it.reason === undefined ? '' : `: ${it.reason}`}`)
@@ -29,8 +28,7 @@ export function cancelMany(
 ): OutcomeOf<'cancelMany'> {
   const isMeant = ({ state }: TaskRow) => !isFinal(state) && (states?.includes(state) ?? true)
   const open = taskIds.filter((taskId) => {
-    const number = ws.taskNumber(taskId)
-    const task = number === undefined ? undefined : ws.task(number)
+    const task = ws.taskNamed(taskId)
     return task !== undefined && isMeant(task)
   })
   for (const taskId of open) cancel(ws, { taskId, ...(reason === undefined ? {} : { reason }) })
@@ -88,7 +86,7 @@ function cancelFamilies(ws: WorkingSet, children: readonly ChildRow[], reason: s
 
 /** A task that is not over, and has no open children any more. */
 function cancelOne(ws: WorkingSet, task: TaskRow, reason: string | undefined): void {
-  const lease = task.lease === null ? undefined : ws.lease(task.lease)
+  const lease = ws.leaseOf(task)
   const row = ws.move(
     task,
     { state: 'canceled', lease: null, finishedAt: ws.now.at, dueAt: null, waitReason: null },

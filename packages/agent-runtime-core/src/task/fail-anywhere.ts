@@ -26,7 +26,7 @@ export function failAnywhere(
 ): void {
   cancelChildren(ws, before, why)
   const task = ws.taskNow(before)
-  const lease = task.lease === null ? undefined : ws.lease(task.lease)
+  const lease = ws.leaseOf(task)
   const value = ws.inline(error)
   const began =
     lease === undefined ? '' : `"durationMs":${Math.max(0, ws.now.at - (task.startedAt ?? ws.now.at))},`

@@ -288,8 +288,7 @@ function durationOf(ws: WorkingSet, task: TaskRow): number {
 
 /** Whether an ended lease was ended by this very settlement: then its sender asked twice and gets the first answer. */
 function isSameSettlement(ws: WorkingSet, leaseId: string, it: Settlement): boolean {
-  const number = ws.ids.leaseNumber(leaseId)
-  const lease = number === undefined ? undefined : ws.lease(number)
+  const lease = ws.leaseNamed(leaseId)
   if (lease === undefined) return false
   const text =
     ws.events.find((event) => event.task === lease.task && event.seq === lease.endSeq)?.data ??

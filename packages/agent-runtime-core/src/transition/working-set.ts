@@ -486,6 +486,23 @@ export class WorkingSet {
     return this.explicitIds.get(taskId) ?? this.ids.taskNumber(taskId)
   }
 
+  /** The task of an id; undefined where there is none, or it was not loaded. No row has the number 0. */
+  taskNamed(taskId: string): TaskRow | undefined {
+    return this.task(this.taskNumber(taskId) ?? 0)
+  }
+  leaseNamed(leaseId: string): LeaseRow | undefined {
+    return this.lease(this.ids.leaseNumber(leaseId) ?? 0)
+  }
+
+  /** The lease under which a task runs. */
+  leaseOf({ lease }: Pick<TaskRow, 'lease'>): LeaseRow | undefined {
+    return lease === null ? undefined : this.lease(lease)
+  }
+  /** The swarm of an agent. */
+  swarmOf({ swarm }: Pick<UsageRow, 'swarm'>): SwarmRow | undefined {
+    return swarm === null ? undefined : this.swarm(swarm)
+  }
+
   /** The task's step of this key has its memo in the event `seq`. */
   remember(task: number, key: string, seq: number): void {
     const memos = this.memos.get(task)

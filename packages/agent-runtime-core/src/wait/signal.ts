@@ -16,8 +16,7 @@ import { storedText, type WorkingSet } from '../transition/working-set.ts'
 
 /** A signal wakes the task that waits for it, or is kept until it does. Source: `docs/semantics.md 12.4`. */
 export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'> {
-  const number = ws.taskNumber(it.taskId)
-  const task = number === undefined ? undefined : ws.task(number)
+  const task = ws.taskNamed(it.taskId)
   if (task === undefined) return { delivered: false }
   if (isFinal(task.state)) return { delivered: false, state: task.state }
   const unread = ws.signalsOf(task).filter(({ name }) => !isChildName(name) && name !== RESTART_NAME)
