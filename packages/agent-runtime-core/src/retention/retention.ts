@@ -36,11 +36,12 @@ export function decideRetention(
   const rule = own ?? rules[row.state]
   if (rule === 'forever') return 'within_rule'
   const { ageMs, count } = rule
-  const isOld = ageMs !== undefined && row.finishedAt + ageMs <= now
+  const isOld = row.finishedAt + (ageMs ?? Number.POSITIVE_INFINITY) <= now
   const group = own === undefined ? othersOf(rules, row.state) : { state: row.state, type: row.type }
-  const isExcess =
-    count !== undefined &&
-    newest.some((known) => known.count >= count && row.id < known.from && isPartOf(known, group))
+  const most = count ?? Number.POSITIVE_INFINITY
+  const isExcess = newest.some(
+    (known) => known.count >= most && row.id < known.from && isPartOf(known, group),
+  )
   if (!isOld && !isExcess) return 'within_rule'
   if (row.parent !== null && !isGone(row.parent)) return 'has_parent'
   if (row.hasOpenChildren) return 'has_open_children'
@@ -101,7 +102,7 @@ function ruledGroups(
 
 /** All tasks of a state whose type has no rule of its own. */
 function othersOf({ types }: RetentionConfig, state: PrunableState): RetentionGroup {
-  const except = Object.keys(types).filter((type) => types[type]?.[state] !== undefined)
+  const except = Object.entries(types).flatMap(([type, of]) => (of[state] === undefined ? [] : [type]))
   return except.length === 0 ? { state } : { state, except }
 }
 
