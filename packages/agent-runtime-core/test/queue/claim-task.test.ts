@@ -19,6 +19,7 @@ import {
 const queued: TaskRow = { ...task, state: 'queued', lease: null, startedAt: null }
 const asking = { kind: 'claimTask', taskId: ids.task(7), workerId: 'w' } as const
 const base: Rows = { tasks: [queued], workers: [worker] }
+const pause = `${RESERVED}paused/type/${stream.type}`
 const claimed = (rows: Rows, asked: Partial<typeof asking> = {}, running: readonly LeaseRow[] = []) => {
   const ws = workingSet({ ...base, ...rows })
   return { ws, outcome: claimTask(ws, { ...asking, ...asked }, running) }
@@ -43,6 +44,7 @@ describe('one certain task (docs/semantics.md 4.12)', () => {
     ['no_room', { workers: [{ ...worker, workerId: 'v' }] }],
     ['no_room', { workers: [{ ...worker, draining: true }] }],
     ['no_room', { workers: [{ ...worker, drainAsked: true }] }],
+    ['paused', { quotas: new Map([[pause, { ...quota, key: pause, blockedUntil: 1 }]]) }],
     ['no_quota', { ...limited, quotas: new Map([[quota.key, { ...quota, blockedUntil: now.at + 1 }]]) }],
     [
       'no_budget',

@@ -298,6 +298,12 @@ describe('a child that a supervisor gets later (docs/semantics.md 14.2)', () => 
     expect(start(house(one, {}, settings(2))).as).toBe('started')
   })
 
+  test('14.2 is refused where the queue has no room, with the receipt that says so', () => {
+    const ws = house([], {}, { ...config, queueDepthLimit: 0 })
+    expect(start(ws)).toMatchObject({ as: 'refused', receipt: { accepted: false, reason: 'queue_full' } })
+    expect(told(ws)).toEqual(['100 task.rejected'])
+  })
+
   test('14.2 has the time to stop that its supervisor gives, unless it has its own', () => {
     const keys = [supervisorKey({ ...terms, shutdownMs: 9 })]
     const labelsAfter = (more: object, of: readonly string[] = keys) => {
