@@ -291,6 +291,19 @@ describe('a schedule that is triggered by hand', () => {
     expect(ws.schedule(name)).toMatchObject({ runs: 2 })
   })
 
+  test('2.7 counts a run that is refused, but not one whose key has another payload', () => {
+    const { config: crowded } = parseExecutionConfig({ queueDepthLimit: 3, batchBackpressureThreshold: 2 })
+    const full = having({}, {}, crowded)
+    expect(trigger(full)).toMatchObject({ accepted: false, reason: 'queue_full' })
+    expect(full.schedule(name)).toMatchObject({ runs: 0, rejected: 1 })
+    const ws = having({})
+    trigger(ws, 'today')
+    ws.putSchedule({ ...row, definition: { ...definition, run: { ...definition.run, input: '2' } } })
+    const before = ws.schedule(name)
+    expect(trigger(ws, 'today')).toMatchObject({ accepted: false, reason: 'idempotency_conflict' })
+    expect(ws.schedule(name)).toBe(before)
+  })
+
   test('runs now, for no time, although it is paused and its last run is under way', () => {
     const ws = having(
       { paused: true, lastTask: 7, definition: { ...definition, overlap: 'skip' } },

@@ -52,6 +52,12 @@ const suspend = (...waits: readonly object[]): Write =>
   ({ kind: 'suspend', leaseId, waits, stay: false }) as unknown as Write
 
 describe('the rows behind a lease or an id', () => {
+  test('a report may end its task: also the rows that this touches', () => {
+    const report = { kind: 'report', leaseId, report: {} } as unknown as Write
+    expect(wanted(held, report)).toBeUndefined()
+    expect(wanted({ ...held, tasks: [{ ...task, parent: 5 }] }, report)).toEqual({ tasks: [5] })
+  })
+
   test('a holder: its lease, then its task', () => {
     expect(wanted({}, progress)).toEqual({ leases: [3] })
     expect(wanted({ leases: [lease] }, progress)).toEqual({ tasks: [7] })
