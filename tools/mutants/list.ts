@@ -170,7 +170,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: '6.6 a count under earlier rules holds for those in force',
     file: `${core}retention/retention.ts`,
-    edits: [['known.count >= count && ', '']],
+    edits: [['known.count >= most && ', '']],
     killedBy: conformance('records', 'under other rules'),
   },
   {
