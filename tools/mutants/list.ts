@@ -1623,7 +1623,7 @@ export const mutants: readonly Mutant[] = [
     killedBy: [away, 'retention cuts the journal'],
   },
   {
-    name: 'D14 who follows does not hear what could not be asked for while the server was away',
+    name: 'D14 a follower does not get what could not be asked for while the server was away',
     file: `${persistence}engine/publisher.ts`,
     edits: [
       [
@@ -1631,7 +1631,7 @@ export const mutants: readonly Mutant[] = [
         '      this.published = lastCommit\n      this.waiting.shift()\n      if (!this.db.isPassing(error)) throw error\n    }\n  }\n\n  private *publishOwn',
       ],
     ],
-    killedBy: [away, 'who follows hears'],
+    killedBy: [away, 'a follower gets each task'],
   },
   {
     name: 'D14 nobody is told that the server of a store is away',

@@ -18,7 +18,7 @@ export interface HeldBack extends StagePart {
 }
 
 /**
- * Who holds a task of a stage back, for each type that it waits to publish. `waitsOf`: the things of its pipeline that a task waits for. Source:
+ * The readers that hold a task of a stage back, for each type that it waits to publish. `waitsOf`: the things of its pipeline that a task waits for. Source:
  * `docs/semantics.md 13.2`.
  */
 export function heldBackAt(

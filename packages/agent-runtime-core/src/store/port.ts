@@ -97,7 +97,7 @@ export interface StoreListener {
   /** Other settings of the store are in force than those of this process, or than before. Source: `docs/semantics.md 8.12`. */
   configured?(settings: StoreSettings): void
   /**
-   * The database server cannot be reached, or is reached again. What is asked meanwhile waits, and is refused after a while; the store goes on by itself.
+   * The database server cannot be reached, or is reached again. A call waits meanwhile, and is refused after a while; the store goes on by itself.
    * Source: `docs/reliability.md` D14.
    */
   reached?(reach: StoreReach): void

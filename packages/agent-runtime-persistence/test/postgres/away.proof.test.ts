@@ -72,7 +72,7 @@ const refusalOf = (call: Promise<unknown>) =>
 const work = { type: 'work', lane: 'normal', input: 'null' } as const
 
 test.each(['stored', 'lost'] as const)(
-  'D14 the server is away for three minutes while a commit is under way that is %s: callers are told, and the store goes on by itself',
+  'D14 the server is away for three minutes while a commit is under way that is %s: callers get an error, and the store goes on by itself',
   async (commit) => {
     const url = await play({}, async ({ scene, proxy, told, away }) => {
       await scene.submit()
@@ -150,7 +150,7 @@ test('D14 a task is given by a commit of which its process learns when the lease
   })
 })
 
-test('D14 the store is closed while a commit is unknown and the server away: it ends, and callers are told', async () => {
+test('D14 the store is closed while a commit is unknown and the server away: it ends, and callers get an error', async () => {
   await play({}, async ({ scene, away }) => {
     const { sent, begin } = away('stored')
     const submitted = scene.store.write({ kind: 'submit', tasks: [work] })
@@ -197,7 +197,7 @@ test('D14 retention cuts the journal past a commit while its process cannot ask 
   expect(await verifyStore(url)).toMatchObject({ ok: true, faultCount: 0 })
 })
 
-test('D14 the server goes away before a process has read what another one committed: who follows hears of each task once, in order', async () => {
+test('D14 the server goes away before a process has read what another one committed: a follower gets each task once, in order', async () => {
   await play({}, async ({ scene, proxy, other }) => {
     const two = await other()
     scene.store.interest({ types: ['task.queued'], tasks: [] })

@@ -92,7 +92,7 @@ test('the next tasks are found at the front of their queue, with their submissio
   expect(await rowsFor(readNext)).toBe(20)
 })
 
-test('what each client has under way is found by the leases that run, whatever the server last counted', async () => {
+test('the tasks that each client has under way are found by the leases that run, whatever the server last counted', async () => {
   const { client, db, rowsFor } = await stage()
   await client.query(
     `INSERT INTO lease (id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at)

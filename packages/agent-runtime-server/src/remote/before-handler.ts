@@ -44,7 +44,7 @@ interface Begun {
 }
 
 /**
- * Whether the handler has its turn. What comes before it after a failure is no business of a worker that knows no tables: the server calls the task
+ * Whether the handler has its turn. A worker that knows no tables does nothing before it after a failure: the server calls the task
  * that this one was handed over to, or asks a person, under the worker's lease. Each of its writes may be made again. Source: `docs/semantics.md 14.3`.
  */
 export async function hasTurn(begun: Begun): Promise<boolean> {
