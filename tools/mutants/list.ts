@@ -1432,6 +1432,51 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'an agreement holds for both'],
   },
   {
+    name: '14.3 a claim that the server cannot prepare keeps the others from its worker',
+    file: 'packages/agent-runtime-server/src/routes/work.ts',
+    edits: [['await putBack({ worker, claim }, error)', 'throw error']],
+    killedBy: ['packages/agent-runtime-server/test/remote/requests.test.ts', 'goes back alone'],
+  },
+  {
+    name: '14.3 a worker that does not run the other task says its settings',
+    file: 'packages/agent-runtime-server/src/remote/before-handler.ts',
+    edits: [['types.includes(task) && settings', 'settings']],
+    killedBy: ['packages/agent-runtime-server/test/remote/requests.test.ts', 'is not called before'],
+  },
+  {
+    name: '14.3 a hand-over without room comes again each second',
+    file: 'packages/agent-runtime-server/src/remote/before-handler.ts',
+    edits: [['attempt - crashes, 0', '1, 0']],
+    killedBy: ['packages/agent-runtime-server/test/remote/requests.test.ts', 'longer each time'],
+  },
+  {
+    name: '14.3 a worker in another language makes the server call what its token does not allow',
+    file: 'packages/agent-runtime-server/src/remote/before-handler.ts',
+    edits: [['beyondTypes(worker.caller, task)', "beyondTypes({ name: '', scopes: new Set() }, task)"]],
+    killedBy: [
+      'packages/agent-runtime-server/test/remote/requests.test.ts',
+      'does not make the server call it',
+    ],
+  },
+  {
+    name: '14.3 the retry of a task that was handed over at a server begins the other one anew',
+    file: 'packages/agent-runtime-server/src/remote/before-handler.ts',
+    edits: [['asRetry === true && forkOf', 'asRetry !== true && forkOf']],
+    killedBy: ['packages/agent-runtime-server/test/remote/requests.test.ts', 'retries the other one'],
+  },
+  {
+    name: 'X14 14.3 a remote worker hands over to what its token does not allow',
+    file: 'packages/agent-runtime-server/src/remote/permission.ts',
+    edits: [['if (beyond === undefined) return operation', 'if (beyond !== null) return operation']],
+    killedBy: ['packages/agent-runtime-server/test/remote/rights.test.ts', 'hands over to no other'],
+  },
+  {
+    name: 'X14 a remote worker states the settings of task types that its token does not allow',
+    file: 'packages/agent-runtime-server/src/remote/permission.ts',
+    edits: [['[...types, ...Object.keys(settings ?? {})]', 'types']],
+    killedBy: ['packages/agent-runtime-server/test/remote/rights.test.ts', 'hands over to no other'],
+  },
+  {
     name: '14.3 a composite failure gets what its weakest part asks for',
     file: `${core}recovery/recovery.ts`,
     edits: [['strengthOf(choice) > strengthOf(strongest)', 'strengthOf(choice) >= 0']],

@@ -5,10 +5,12 @@ import {
   type ChildEnd,
   childName,
   type Claim,
+  decideBackoff,
   decideChain,
   decideOutcome,
   decidePassStart,
   decisionOfPast,
+  defaultBackoff,
   describeError,
   encode,
   errorOfPast,
@@ -21,6 +23,7 @@ import {
   type HandedOver,
   handOverKey,
   NonRetryableError,
+  type OutcomeOf,
   parseJson,
   type Reads,
   RuntimeError,
@@ -28,9 +31,11 @@ import {
   SHUTDOWN_LABEL,
   type Submission,
   TaskCanceled,
+  type TypeSettings,
   workedOnBy,
 } from '@ku0/agent-runtime-core'
 import { TaskFailed } from '@ku0/agent-runtime'
+import { beyondTypes } from './permission.ts'
 import type { RequestWorker } from './request-worker.ts'
 
 type Memos = Reads['memos']['answer']
@@ -38,7 +43,7 @@ type Memos = Reads['memos']['answer']
 /** A claim of a worker in another language that is not at its beginning. */
 interface Begun {
   readonly store: ExecutionStore
-  readonly worker: Pick<RequestWorker, 'writeForIt'>
+  readonly worker: Pick<RequestWorker, 'writeForIt' | 'caller'>
   readonly claim: Claim
   readonly memos: Memos
 }
@@ -89,7 +94,13 @@ async function callOther(begun: Begun, other: HandedOver): Promise<void> {
   const name = childName(key)
   let child = memos.children.find((it) => it.key === key)
   if (child === undefined) {
-    const submission = await submissionOf(store, claim, submitted, other, chain.label)
+    // A token that may not start the other task has others do it no more than itself.
+    const beyond = beyondTypes(worker.caller, task)
+    if (beyond !== undefined) return putBack(begun, beyond)
+    const settings = await settingsOf(store, task)
+    if (settings === undefined) return putBack(begun, nobodyKnows(task))
+    const submission = submissionOf(claim, submitted, settings, other, chain.label)
+    const { asRetry, forkOf } = submitted
     const spawn = {
       kind: 'spawn',
       leaseId,
@@ -97,11 +108,13 @@ async function callOther(begun: Begun, other: HandedOver): Promise<void> {
       position: 0,
       policy: 'cancel',
       submission,
+      ...(asRetry === true && forkOf !== undefined ? { retryOf: forkOf } : {}),
       inLine: true,
     } as const
     const spawned = await worker.writeForIt(spawn)
     if (spawned.fenced === 'stale') return
-    if (spawned.as !== 'spawned') return settle(begun, refusalOf(claim, spawned, task))
+    if (spawned.as === 'no_room') return putBack(begun, noRoom(task))
+    if (spawned.as !== 'spawned') return settle(begun, failureOf(claim, refusalOf(spawned, task)))
     child = spawned.child
   }
   const wait = { key: name, position: 1, kind: 'child', name } as const
@@ -120,18 +133,23 @@ async function waited(
   return outcome.resolved.find(({ key }) => key === wait.key)
 }
 
-/** The other task has the model, the tools and the budget of its type, as the workers that run it say. */
-async function submissionOf(
-  store: ExecutionStore,
+/** The settings of the other task type, as a worker that runs it says. Whoever does not run it may say nothing about it. */
+async function settingsOf(store: ExecutionStore, task: string): Promise<TypeSettings | undefined> {
+  const workers = await store.read({ kind: 'workers' })
+  return workers.find(({ types, settings }) => types.includes(task) && settings?.[task] !== undefined)
+    ?.settings?.[task]
+}
+
+/** The other task has the model, the tools and the budget of its type. */
+function submissionOf(
   { lane }: Claim,
   { input, labels, client, oversight, outOfCredits, trace }: EventData['task.queued'],
+  known: TypeSettings,
   other: HandedOver,
   label: string,
-): Promise<Submission> {
-  const workers = await store.read({ kind: 'workers' })
-  const known = workers.find(({ settings }) => settings?.[other.task] !== undefined)?.settings?.[other.task]
-  const { model = known?.['model'], cost } = other
-  const { tools, budget } = known ?? {}
+): Submission {
+  const { model = known['model'], cost } = other
+  const { tools, budget } = known
   const kept = ['agreement', SHUTDOWN_LABEL].flatMap((name) => {
     const value = labels?.[name]
     return value === undefined ? [] : [[name, value] as const]
@@ -152,21 +170,28 @@ async function submissionOf(
   }
 }
 
-/** The queue may have room in a while; any other refusal is an end. */
-function refusalOf(claim: Claim, { as }: { readonly as: string }, task: string): Settlement {
-  const error = new RuntimeError(
-    'limit_exceeded',
-    `the queue has no room for '${task}', which the task was handed over to`,
-  )
-  if (as === 'no_room')
-    return { as: 'retry', error: textOf(describeError(error)), delayMs: ROOM_MS, interrupted: true }
-  return failureOf(
-    claim,
-    new NonRetryableError(`task '${task}', which the task was handed over to, was refused`),
+function nobodyKnows(task: string): RuntimeError {
+  return new RuntimeError(
+    'unknown_task_type',
+    `no worker is registered that runs '${task}', which the task was handed over to, and says its model, tools and budget: start one`,
   )
 }
 
-const ROOM_MS = 1_000
+function noRoom(task: string): RuntimeError {
+  return new RuntimeError(
+    'limit_exceeded',
+    `the queue has no room for '${task}', which the task was handed over to`,
+  )
+}
+
+/** Any other refusal is an end. */
+function refusalOf(
+  spawned: Exclude<OutcomeOf<'spawn'>, { fenced: 'stale' } | { as: 'spawned' | 'no_room' }>,
+  task: string,
+): NonRetryableError {
+  const why = spawned.as === 'refused' ? ` (${spawned.receipt.reason}): ${spawned.receipt.message}` : ''
+  return new NonRetryableError(`task '${task}', which the task was handed over to, was refused${why}`)
+}
 
 function endAs(claim: Claim, taskId: string, end: ChildEnd): Settlement {
   switch (end.state) {
@@ -186,7 +211,17 @@ function failureOf({ attempt, crashes }: Claim, error: Error): Settlement {
   return { as: 'failed', kind, error: textOf(describeError(error)) }
 }
 
-async function settle({ worker, claim: { leaseId } }: Begun, settlement: Settlement): Promise<void> {
+/** It goes back to the queue, and comes again after a while that grows with its tries: what keeps it may end. Source: `docs/semantics.md 14.3`. */
+export async function putBack(begun: Pick<Begun, 'worker' | 'claim'>, error: unknown): Promise<void> {
+  const { attempt, crashes } = begun.claim
+  const delayMs = decideBackoff(defaultBackoff, attempt - crashes, 0)
+  await settle(begun, { as: 'retry', error: textOf(describeError(error)), delayMs, interrupted: true })
+}
+
+async function settle(
+  { worker, claim: { leaseId } }: Pick<Begun, 'worker' | 'claim'>,
+  settlement: Settlement,
+): Promise<void> {
   await worker.writeForIt({ kind: 'settle', leaseId, settlement })
 }
 

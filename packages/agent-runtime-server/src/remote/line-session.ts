@@ -22,7 +22,7 @@ import type { LineConnection, LineEnd } from './connection.ts'
 import { readFrame } from './frames.ts'
 import { type HostEnd, type SessionEnd, silentMs } from './ends.ts'
 import { OwnWork } from './own-work.ts'
-import { assertReadAllowed, assertWriteAllowed } from './permission.ts'
+import { assertReadAllowed, assertWriteAllowed, withinTypes } from './permission.ts'
 import { reconcile } from './reconcile.ts'
 import { leaseOf } from './rights.ts'
 import { told, wrongFrame, wrongVersion } from './refusals.ts'
@@ -226,6 +226,8 @@ export class LineSession implements LineEnd, SessionEnd {
     const leaseId = leaseOf(operation)
     if (typeof leaseId === 'string' && !this.work.hasLease(leaseId))
       return { ...operation, leaseId: NO_LEASE } as Write
+    if (operation.kind === 'settle')
+      return withinTypes(this.caller, operation, (error) => this.#host.report(error))
     if (operation.kind === 'drainWorkers' || operation.kind === 'removeWorkers') {
       const workerIds = operation.workerIds.filter((workerId) => this.work.hasWorker(workerId))
       return { ...operation, workerIds }

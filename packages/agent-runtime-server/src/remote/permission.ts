@@ -35,20 +35,44 @@ export function assertWriteAllowed(
 
 function assertWorkers(caller: Caller, work: SessionEnd['work'], host: HostEnd, operation: Write): void {
   if (operation.kind !== 'registerWorkers') return
-  for (const { workerId, types } of operation.workers) {
+  for (const { workerId, types, settings } of operation.workers) {
     const owner = host.ownerOf(workerId)
     if (owner !== undefined && owner !== work) throw notOwn(`the worker ${workerId} is of another process`)
-    for (const type of types) assertType(caller, type)
+    for (const type of [...types, ...Object.keys(settings ?? {})]) assertType(caller, type)
   }
 }
 
-/** Types of the runtime itself, such as graphs, run what the token may run. */
-function assertType({ types }: Caller, type: string): void {
-  if (types === undefined || types.has(type) || type.startsWith(RESERVED)) return
-  throw new RuntimeError(
+function assertType(caller: Caller, type: string): void {
+  const beyond = beyondTypes(caller, type)
+  if (beyond !== undefined) throw beyond
+}
+
+/** The refusal of a task type that a token is not bound to. Types of the runtime itself, such as graphs, run what the token may run. */
+export function beyondTypes({ name, types }: Caller, type: string): RuntimeError | undefined {
+  if (types === undefined || types.has(type) || type.startsWith(RESERVED)) return undefined
+  return new RuntimeError(
     'line_refused',
-    `this token is bound to the task types ${[...types].join(', ')}, and ${type} is none of them`,
+    `the token '${name}' is bound to the task types ${[...types].join(', ')}, and ${type} is none of them`,
   )
+}
+
+/**
+ * A settlement that hands over to a task which the token does not allow: nobody may have others do that, so the failure is final, as where a table names no
+ * other task. Source: `docs/semantics.md 14.3`.
+ */
+export function withinTypes(
+  caller: Caller,
+  operation: Write<'settle'>,
+  refused: (error: unknown) => void,
+): Write<'settle'> {
+  const { settlement } = operation
+  // The store says what is wrong with one of another form.
+  if (settlement?.as !== 'retry' || settlement.recovery?.task === undefined) return operation
+  const { task, kind } = settlement.recovery
+  const beyond = beyondTypes(caller, task)
+  if (beyond === undefined) return operation
+  refused(beyond)
+  return { ...operation, settlement: { as: 'failed', kind, error: settlement.error } }
 }
 
 /** Throws where a process may not ask. Without the scope `read` it may ask about the tasks that it runs, and about their children. */

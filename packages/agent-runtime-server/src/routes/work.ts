@@ -1,6 +1,7 @@
+import { RuntimeError } from '@ku0/agent-runtime-core'
 import type { Caller } from '../access/caller.ts'
 import { refusal } from '../problem/problem.ts'
-import { hasTurn } from '../remote/before-handler.ts'
+import { hasTurn, putBack } from '../remote/before-handler.ts'
 import { claimJson, ClaimSchema } from '../remote/claim-json.ts'
 import { silentMs } from '../remote/ends.ts'
 import type { RequestWorker } from '../remote/request-worker.ts'
@@ -108,14 +109,21 @@ export const claimTasks = endpoint({
     const waitMs = Math.min(body.waitMs, serving.limits.maxWaitMs)
     const claims = await worker.claims(new Set(body.held), waitMs, poll.signal)
     poll.assertAccepted()
-    const { host } = remoteOf(serving, caller)
+    const { store, report } = remoteOf(serving, caller).host
     const told = []
     // One after the other: memos may be large.
     for (const claim of claims) {
-      const { store } = host
-      const memos = claim.replays ? await store.read({ kind: 'memos', taskId: claim.taskId }) : undefined
-      if (memos === undefined || (await hasTurn({ store, worker, claim, memos })))
-        told.push(claimJson(claim, memos))
+      const { taskId } = claim
+      try {
+        const memos = claim.replays ? await store.read({ kind: 'memos', taskId }) : undefined
+        if (memos === undefined || (await hasTurn({ store, worker, claim, memos })))
+          told.push(claimJson(claim, memos))
+      } catch (error) {
+        // One that cannot be given keeps no other from the worker.
+        await putBack({ worker, claim }, error)
+        const message = `task ${taskId} went back to the queue: it could not be prepared for ${worker.workerId}`
+        report(new RuntimeError('internal', message, { cause: error }))
+      }
     }
     return plain({ claims: told })
   },

@@ -44,6 +44,7 @@ async function served(config: ExecutionConfigInput = {}) {
     store,
     client,
     as,
+    errors,
     /** The server is started anew: what it remembers is gone. */
     restart: async (bound?: { readonly types: readonly string[] }) => {
       await server.close()
@@ -219,20 +220,44 @@ describe('a worker that speaks in requests', () => {
 describe('a failure that a table of another process has answered comes before the handler', () => {
   const recovery = { category: 'crash', kind: 'error', strategy: 'fallback_agent' } as const
   /** A task whose first try has failed: its table has decided. */
-  async function failed(decided: object, more: object = {}, config: ExecutionConfigInput = {}) {
+  async function failed(
+    decided: object,
+    more: object = {},
+    config: ExecutionConfigInput = {},
+    interruptions = 0,
+  ) {
     const it = await served(config)
     const { taskId } = await it.client.submit('greet', { name: 'Ann' }, more)
     const first = it.as('two')
-    const [{ leaseId }] = (await first(`${await oneOf(first)}/claims`, {})).json.claims
-    // Full is the queue of those that may hold one task.
-    if (config.queueDepthLimit === 1) await it.client.submit('greet', { name: 'Bob' })
-    const error = '{"message":"too quick","name":"Error"}'
-    const settlement = { as: 'retry', error, delayMs: 0, recovery: { ...recovery, ...decided } } as const
-    await it.store.write({ kind: 'settle', leaseId, settlement })
+    const next = async () => (await first(`${await oneOf(first)}/claims`, {})).json.claims[0]
+    const again = { as: 'retry', error: '{"message":"too quick","name":"Error"}', delayMs: 0 } as const
+    for (let n = 0; n < interruptions; n += 1) {
+      const settlement = { ...again, interrupted: true } as const
+      await it.store.write({ kind: 'settle', leaseId: (await next()).leaseId, settlement })
+    }
+    const fail = async () => {
+      const { leaseId } = await next()
+      // Full is the queue of those that may hold one task.
+      if (config.queueDepthLimit === 1) await it.client.submit('greet', { name: 'Bob' })
+      const settlement = { ...again, recovery: { ...recovery, ...decided } } as const
+      await it.store.write({ kind: 'settle', leaseId, settlement })
+    }
+    await fail()
     const post = it.as('one')
     const worker = await oneOf(post)
     const claims = async () => (await post(`${worker}/claims`, { waitMs: 0 })).json.claims
-    return { ...it, taskId, claims }
+    /** A process says the settings of the other task, and runs these types. */
+    const know = (careful: Record<string, string> = {}, types = ['careful']) => {
+      const workers = [{ workerId: types.join(), capacity: 1, types, settings: { careful } }]
+      return it.store.write({ kind: 'registerWorkers', workers })
+    }
+    /** Why it is back in the queue, and how often it was tried. */
+    const held = async (id = taskId) => {
+      const { waitsFor, requeued } = (await it.client.explain(id)) ?? {}
+      const { tasks } = await it.client.list({ types: ['careful'] })
+      return { waitsFor, why: requeued?.last.failure?.message, others: tasks.length }
+    }
+    return { ...it, taskId, claims, know, held, fail }
   }
   /** A worker of the task that it is handed over to, and its lease. */
   async function other({ as, client }: Awaited<ReturnType<typeof failed>>) {
@@ -250,9 +275,7 @@ describe('a failure that a table of another process has answered comes before th
       { task: 'careful', taskModel: 'tiny', taskCost: 9 },
       { client: 'ann', labels: { a: 'b' } },
     )
-    const settings = { careful: { model: 'big', tools: '["browser"]', budget: '{"tokens":7}' } }
-    const workers = [{ workerId: 'w', capacity: 1, types: ['nothing'], settings }]
-    await it.store.write({ kind: 'registerWorkers', workers })
+    await it.know({ model: 'big', tools: '["browser"]', budget: '{"tokens":7}' })
     expect([await it.claims(), await it.claims()]).toEqual([[], []])
     const { claim, end, status } = await other(it)
     expect(status).toMatchObject({
@@ -276,11 +299,13 @@ describe('a failure that a table of another process has answered comes before th
 
   test('14.3 a failure or a cancel of the other task ends the first: nobody here knows its table', async () => {
     const first = await failed({ task: 'careful' })
+    await first.know()
     expect(await first.claims()).toEqual([])
     await (await other(first)).end({ as: 'failed', error: { name: 'Error', message: 'no' } })
     expect(await first.claims()).toEqual([])
     expect(await first.client.status(first.taskId)).toMatchObject({ state: 'failed', kind: 'error' })
     const second = await failed({ task: 'careful' })
+    await second.know()
     expect(await second.claims()).toEqual([])
     await second.client.cancel((await other(second)).claim.taskId)
     expect(await second.claims()).toEqual([])
@@ -298,15 +323,95 @@ describe('a failure that a table of another process has answered comes before th
       error: { message: "task 'greet' is not handed over to 'greet': it was handed over by 'greet'" },
     })
     const full = await failed({ task: 'careful' }, {}, { queueDepthLimit: 1, batchBackpressureThreshold: 1 })
+    await full.know()
     expect(await full.claims()).toEqual([])
-    expect((await full.client.list({ types: ['careful'] })).tasks).toEqual([])
-    expect(await full.client.explain(full.taskId)).toMatchObject({
+    expect(await full.held()).toEqual({
       waitsFor: 'delay',
-      requeued: {
-        last: {
-          failure: { message: "the queue has no room for 'careful', which the task was handed over to" },
-        },
-      },
+      why: "the queue has no room for 'careful', which the task was handed over to",
+      others: 0,
+    })
+  })
+
+  test('14.3 what keeps the server from calling the other task keeps the first in the queue, longer each time', async () => {
+    const delay = async (interruptions: number) => {
+      const { claims, store, taskId } = await failed({ task: 'careful' }, {}, {}, interruptions)
+      expect(await claims()).toEqual([])
+      const events = await store.read({ kind: 'events', taskId, after: 0, limit: 100 })
+      const { at = 0, data = '{}' } = events?.findLast(({ type }) => type === 'task.requeued') ?? {}
+      return JSON.parse(data).dueAt - at
+    }
+    expect([await delay(0), await delay(4)]).toEqual([2_000, 32_000])
+  })
+
+  test('14.3 the other task is not called before a worker that runs it says its settings', async () => {
+    const it = await failed({ task: 'careful' })
+    // Whoever does not run it says nothing about it.
+    await it.know({ model: 'any' }, ['nothing'])
+    expect(await it.claims()).toEqual([])
+    expect(await it.held()).toEqual({
+      waitsFor: 'delay',
+      why: "no worker is registered that runs 'careful', which the task was handed over to, and says its model, tools and budget: start one",
+      others: 0,
+    })
+  })
+
+  test('14.3 X14 a worker whose token is not bound to the other type does not make the server call it', async () => {
+    const it = await failed({ task: 'careful' })
+    await it.know()
+    await it.restart({ types: ['greet'] })
+    expect(await it.claims()).toEqual([])
+    expect(await it.held()).toEqual({
+      waitsFor: 'delay',
+      why: "the token 'one' is bound to the task types greet, and careful is none of them",
+      others: 0,
+    })
+  })
+
+  test('14.3 a task that the server cannot prepare goes back alone, and is reported', async () => {
+    const it = await failed({ task: 'careful' })
+    await it.know({ tools: 'not json' })
+    await it.client.submit('greet', { name: 'Bob' })
+    const post = it.as('one')
+    const worker = await oneOf(post, { capacity: 2 })
+    const message = `task ${it.taskId} went back to the queue: it could not be prepared`
+    expect((await post(`${worker}/claims`, { waitMs: 0 })).json.claims).toMatchObject([
+      { input: { name: 'Bob' } },
+    ])
+    expect(await it.held()).toMatchObject({ waitsFor: 'delay', others: 0 })
+    expect(it.errors.splice(0)).toMatchObject([
+      { message: expect.stringContaining(message), cause: { name: 'SyntaxError' } },
+    ])
+  })
+
+  test('14.3 a refusal of the other task ends the first, and says why', async () => {
+    const quotaConfig = { models: { one: { maxInFlight: 1 } } }
+    const it = await failed({ task: 'careful', taskModel: 'one' }, { model: 'one' }, { quotaConfig })
+    await it.know()
+    expect(await it.claims()).toEqual([])
+    const why =
+      "task 'careful', which the task was handed over to, was refused (quota_exceeded): quota model:one"
+    expect(await it.client.status(it.taskId)).toMatchObject({
+      state: 'failed',
+      error: { message: expect.stringContaining(why) },
+    })
+  })
+
+  test('6.3 14.3 the retry of a task that was handed over retries the other one', async () => {
+    const it = await failed({ task: 'careful' })
+    await it.know()
+    expect(await it.claims()).toEqual([])
+    const before = await other(it)
+    await before.end({ as: 'failed', error: { name: 'Error', message: 'no' } })
+    expect(await it.claims()).toEqual([])
+    const again = await it.client.retry(it.taskId)
+    await it.fail()
+    expect(await it.claims()).toEqual([])
+    const { taskId } = (await other(it)).claim
+    const [queued] = (await it.store.read({ kind: 'events', taskId, after: 0, limit: 1 })) ?? []
+    expect(JSON.parse(queued?.data ?? '{}')).toMatchObject({
+      parentId: again.taskId,
+      forkOf: before.claim.taskId,
+      asRetry: true,
     })
   })
 

@@ -1,10 +1,12 @@
 import { createClient, createWorker, defineSupervisor, defineTask } from '@ku0/agent-runtime'
+import type { Claim } from '@ku0/agent-runtime-core'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openLine } from '@ku0/agent-runtime-persistence/lines'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { systemEnvironment } from '../../../agent-runtime-persistence/src/system.ts'
+import type { Caller } from '../../src/access/caller.ts'
 import type { Scope } from '../../src/index.ts'
 import { quietLine, storeOverLine } from './memory-line.ts'
 
@@ -12,12 +14,16 @@ const { config } = parseExecutionConfig({ retention: { completed: { ageMs: 1_000
 
 /** A store that has rules of retention, over a line whose token has these scopes. */
 async function lineWith(...scopes: readonly Scope[]) {
+  return lineAs({ name: 'it', scopes: new Set(scopes) })
+}
+
+async function lineAs(caller: Caller) {
   const { digest } = systemEnvironment()
   const environment = createVirtualEnvironment('rights', { digest })
   const { lines, behind } = await storeOverLine(config, environment)
   onTestFinished(() => behind.close())
-  const caller = { name: 'it', scopes: new Set(scopes) }
-  return { ...(await openLine('http://localhost', environment, lines.dialAs(caller))), lines, environment }
+  const over = await openLine('http://localhost', environment, lines.dialAs(caller))
+  return { ...over, lines, behind, environment }
 }
 
 test('a line prunes with the scope that a prune over HTTP needs', async () => {
@@ -60,6 +66,40 @@ test('a worker whose token may not prune leaves that to the server, and says not
     1,
   )
   expect(log.filter((message) => message.includes('retention'))).toEqual([])
+})
+
+test('X14 14.3 a process whose token is bound to task types hands over to no other, and says no settings of others', async () => {
+  const bound = { name: 'it', scopes: new Set(['work'] as const), types: new Set(['quick', 'other']) }
+  const { store, line, lines, behind } = await lineAs(bound)
+  const refused = "the token 'it' is bound to the task types quick, other, and careful is none of them"
+  const worker = { workerId: 'w', capacity: 2, types: ['quick'] }
+  const says = (settings: Record<string, Record<string, string>>) =>
+    store.write({ kind: 'registerWorkers', workers: [{ ...worker, settings }] })
+  await expect(says({ careful: {} })).rejects.toMatchObject({ code: 'line_refused', message: refused })
+  await says({ quick: {} })
+
+  const claims: Claim[] = []
+  store.listen({ claimed: (given) => void claims.push(...given) })
+  const task = { type: 'quick', lane: 'normal', input: 'null' } as const
+  await behind.write({ kind: 'submit', tasks: [task, task] })
+  store.demand('w', 2)
+  while (claims.length < 2) await quietLine({ line, lines })
+  const decided = { category: 'crash', kind: 'timeout', strategy: 'fallback_agent' } as const
+  const ended = async ({ leaseId, taskId }: Claim, other: string) => {
+    const settlement = {
+      as: 'retry',
+      error: '{"message":"too quick","name":"Error"}',
+      delayMs: 0,
+      recovery: { ...decided, task: other },
+    } as const
+    await store.write({ kind: 'settle', leaseId, settlement })
+    return behind.read({ kind: 'task', taskId })
+  }
+  const [first, second] = claims as [Claim, Claim]
+  expect(await ended(first, 'other')).toMatchObject({ state: 'queued' })
+  expect(lines.errors).toEqual([])
+  expect(await ended(second, 'careful')).toMatchObject({ state: 'failed', kind: 'timeout' })
+  expect(lines.errors).toMatchObject([{ code: 'line_refused', message: refused }])
 })
 
 /** How the retry of a supervisor ends on a worker whose token has these scopes; its second child makes its input so. */
