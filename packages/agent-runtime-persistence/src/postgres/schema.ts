@@ -512,6 +512,10 @@ $$;
 -- The open request of a client for credits, of which an event of a kind of its own tells.
 ALTER TABLE client ADD COLUMN asks text COLLATE "C";
 `),
+  additive(`
+-- The returns to the queue with another agent, so that a list finds the model of a task without its history.
+CREATE INDEX event_fallback ON event (task, seq) WHERE type = 'task.requeued' AND strpos(data, '"fallback_agent"') > 0;
+`),
 ]
 
 /** The version this code writes and understands. */

@@ -11,6 +11,7 @@ export function translated(sql: string): string {
         String.raw`CASE WHEN $1 ~ '\\u(0000|[dD][89a-fA-F])' THEN $1 ELSE ($1::jsonb - '$2')::text END`,
       )
       .replaceAll('instr(', 'strpos(')
+      .replaceAll(/ INDEXED BY \w+/g, '')
       .replaceAll(
         /EXISTS \(SELECT 1 FROM json_each\((\w+), '\$\.(\w+)'\) AS (\w+) WHERE \3\.key = \? AND \3\.value = \?\)/g,
         "json_part($1, '$2') ->> ? = ?",

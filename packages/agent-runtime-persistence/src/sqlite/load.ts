@@ -54,7 +54,7 @@ import { preparePrunable, prepareRetired } from './prunable.ts'
 import { prepareWorkLoad } from './work.ts'
 import { prepareConfigurationLoad } from './configurations.ts'
 import { storedList, storedObject } from './stored.ts'
-import { WAITING_BY_INDEX } from './schema.ts'
+import { FALLBACKS, WAITING_BY_INDEX } from './schema.ts'
 
 /** The statements that read a working set; each says what it reads, prepared once. All run inside the flush's transaction. */
 export type Load = ReturnType<typeof prepareLoad>
@@ -189,8 +189,7 @@ export function prepareLoad(db: Queries) {
      FROM event WHERE seq = 1 AND task IN (${NOT_OVER})`,
   )
   const fallenBack = db.prepare<[], { task: number; recovery: string }>(
-    `SELECT task, data -> '$.recovery' AS recovery FROM event
-     WHERE type = 'task.requeued' AND data ->> '$.recovery' IS NOT NULL
+    `SELECT task, data -> '$.recovery' AS recovery FROM ${FALLBACKS} AND data ->> '$.recovery' IS NOT NULL
        AND task IN (SELECT id FROM task WHERE attempt > 1 AND id IN (${NOT_OVER})) ORDER BY task, seq`,
   )
   const next = rows<readonly (number | null)[]>(

@@ -1,4 +1,4 @@
-import { breaking, type Migration } from '../migration.ts'
+import { additive, breaking, type Migration } from '../migration.ts'
 
 /**
  * The tables, as migrations in order; a database's `user_version` says how many it has had. Columns: core's rows.ts. CHECKs repeat
@@ -491,6 +491,10 @@ CREATE TABLE access_token (
   breaking(`
 ALTER TABLE client ADD COLUMN asks TEXT;
 `),
+  // The returns to the queue with another agent, so that a list finds the model of a task without its history.
+  additive(`
+CREATE INDEX event_fallback ON event (task, seq) WHERE type = 'task.requeued' AND instr(data, '"fallback_agent"') > 0;
+`),
 ]
 
 /** The version this code writes and understands. */
@@ -504,3 +508,6 @@ export const WAITING_BY_INDEX = '(state > 3 OR state = 2) AND state = 2'
 
 /** The same for submissions that were refused. */
 export const REFUSED_BY_INDEX = '(state > 3 OR state = 2) AND state = 6'
+
+/** The returns of tasks to the queue with another agent. SQLite would read the history of a task for them if the index had no name here. */
+export const FALLBACKS = `event INDEXED BY event_fallback WHERE type = 'task.requeued' AND instr(data, '"fallback_agent"') > 0`

@@ -16,6 +16,7 @@ import {
 import { CALLER, type LeaseRow, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import type { RowOf } from '../sqlite/columns.ts'
 import { taskOf } from '../sqlite/load.ts'
+import { FALLBACKS } from '../sqlite/schema.ts'
 import { openWaitOf } from './memos.ts'
 import { compileTaskCount, compileTaskPage, looksAtSubmissions } from './task-page.ts'
 import { DamagedRow, storedObject } from '../sqlite/stored.ts'
@@ -50,11 +51,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
       "SELECT seq FROM event WHERE task = ? AND seq > ? AND type IN ('task.started', 'step.started', 'step.completed', 'step.failed', 'child.spawned', 'wait.started', 'wait.resolved', 'approval.requested') LIMIT 1",
     )
     .pluck()
-  const returns = db
-    .prepare<[number], string>(
-      "SELECT data FROM event WHERE task = ? AND type = 'task.requeued' ORDER BY seq DESC",
-    )
-    .pluck()
+  const fallbacks = db.prepare<[number], string>(FALLBACKS_OF_TASK).pluck()
   const waitCount = db.prepare<[number], number>('SELECT count(*) FROM wait WHERE task = ?').pluck()
   const newestTask = db.prepare<[], number | null>('SELECT max(id) FROM task').pluck()
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
@@ -190,8 +187,8 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
   /** The model of the submission, or the one that the task has fallen back to, which is a further attempt. */
   function modelOf({ id, attempt }: TaskRow, first: Record<string, unknown>): { readonly model?: string } {
     if (attempt > 1)
-      for (const data of returns.all(id)) {
-        const model = data.includes(FALLS_BACK) ? fallbackIn(readable(data)) : undefined
+      for (const data of fallbacks.all(id)) {
+        const model = fallbackIn(readable(data))
         if (model !== undefined) return { model }
       }
     return typeof first['model'] === 'string' ? { model: first['model'] } : {}
@@ -393,7 +390,8 @@ function fallbackIn(data: Record<string, unknown> | undefined): string | undefin
   return (data as Partial<EventData['task.requeued']> | undefined)?.recovery?.model
 }
 
-const FALLS_BACK = '"fallback_agent"'
+/** The last first. */
+export const FALLBACKS_OF_TASK = `SELECT data FROM ${FALLBACKS} AND task = ? ORDER BY seq DESC`
 
 /** Rows that one slice of a filtered list looks at: some 20 ms, and up to 50 with their submissions. Other reads wait meanwhile. */
 function mostScanned(filter: TaskFilter): number {

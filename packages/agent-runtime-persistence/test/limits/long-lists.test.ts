@@ -3,7 +3,11 @@ import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { Scene } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { describe, expect, test } from 'vitest'
+import Database from 'better-sqlite3'
 import { openStore } from '../../src/index.ts'
+import { migrations } from '../../src/sqlite/schema.ts'
+import { preparedOnce } from '../../src/sqlite/statements.ts'
+import { FALLBACKS_OF_TASK } from '../../src/views/task-records.ts'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
 
 async function openScene() {
@@ -107,5 +111,15 @@ describe('a long list is read in slices, so that nothing waits for it (docs/ARCH
     expect(sequences).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
     expect(count).toBe(3)
     await scene.store.close()
+  })
+
+  test('the model that a task has fallen back to is found by an index, and not in all that has happened to the task', () => {
+    const db = new Database(':memory:')
+    for (const { sql } of migrations) db.exec(sql)
+    const plan = db
+      .prepare<[number], { detail: string }>(`EXPLAIN QUERY PLAN ${preparedOnce(FALLBACKS_OF_TASK)}`)
+      .all(1)
+    db.close()
+    expect(plan.map(({ detail }) => detail)).toEqual(['SEARCH event USING INDEX event_fallback (task=?)'])
   })
 })
