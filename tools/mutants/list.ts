@@ -1410,8 +1410,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: '14.3 the failure of another task loses the code that its handler gave it',
     file: `${core}error/record.ts`,
-    edits: [["code === 'handler_failed' ? (read", "code === '' ? (read"]],
+    edits: [["if (code !== 'handler_failed') return code", "if (code !== '') return code"]],
     killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'also down a chain'],
+  },
+  {
+    name: '14.3 a code of the runtime in the details of an error is believed',
+    file: `${core}error/record.ts`,
+    edits: [[' && !isErrorCode(own) ? own', ' ? own']],
+    killedBy: ['packages/agent-runtime-core/test/error/record.test.ts', 'believes no code in details'],
   },
   {
     name: '14.3 a worker in another language runs its handler for a task that was handed over',

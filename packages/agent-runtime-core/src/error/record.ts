@@ -107,10 +107,15 @@ function retryableOf(error: unknown, code: unknown): boolean | undefined {
   return typeof own === 'boolean' ? own : undefined
 }
 
-/** The code of a thrown value: the thrower's own also where {@link toRuntimeError} has put it into the details. */
+/**
+ * The code of a thrown value: the thrower's own also where {@link toRuntimeError} has put it into the details. It puts none of the runtime's there: such a one
+ * is somebody else's, like that of a wrapped answer.
+ */
 export function codeIn(error: unknown): unknown {
   const code = read(error, 'code')
-  return code === 'handler_failed' ? (read(read(error, 'details'), 'code') ?? code) : code
+  if (code !== 'handler_failed') return code
+  const own = read(read(error, 'details'), 'code')
+  return typeof own === 'string' && own !== '' && !isErrorCode(own) ? own : code
 }
 
 function causeOf(error: unknown): unknown {

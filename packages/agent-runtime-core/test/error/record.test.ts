@@ -202,6 +202,16 @@ describe('toRuntimeError', () => {
     expect(describeError(toRuntimeError(coded))).toStrictEqual(coded)
   })
 
+  test.each([['task_canceled'], ['not_found'], [429], [''], [null], [{ code: 'EIO' }]])(
+    'believes no code in details that it has not put there: %j',
+    (code) => {
+      const error = new RuntimeError('handler_failed', 'the answer of a server', { details: { code } })
+      const record = describeError(error)
+      expect(record.code).toBe('handler_failed')
+      expect(record).not.toHaveProperty('retryable')
+    },
+  )
+
   test('restores the class that a policy asks for', () => {
     expect(toRuntimeError({ name: 'NonRetryableError', message: 'x', code: 'non_retryable' })).toBeInstanceOf(
       NonRetryableError,
