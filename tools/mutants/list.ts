@@ -52,6 +52,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/named-mistakes.test.ts', '5.5 a definition that starts a task'],
   },
   {
+    name: '5.5 a marketplace whose own stage does the work is refused for want of agents',
+    file: `${runtime}market/define-marketplace.ts`,
+    edits: [['.every((stage) => stage === undefined)', '.length > 0']],
+    killedBy: ['packages/agent-runtime/test/named-mistakes.test.ts', '5.5 a marketplace with its own stage'],
+  },
+  {
     name: 'retention on PostgreSQL leaves its dead rows to the server',
     file: `${persistence}postgres/vacuum.ts`,
     edits: [['    this.deleted += tasks\n', '']],

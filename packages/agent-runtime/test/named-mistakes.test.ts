@@ -111,6 +111,28 @@ describe('mistakes are named', () => {
     await using _ = await open(1, stranger, judge, nearly, agent.task)
   })
 
+  test.each(['propose', 'negotiate', 'decompose', 'execute'])(
+    '5.5 a marketplace with its own stage %s runs without the tasks of agents, but not without that of the stage',
+    async (stage) => {
+      const agent = defineAgent(
+        { name: 'agent', capabilities: [], domain: [], input: z.number(), output: z.number() },
+        (_, n) => n,
+      )
+      const own = defineTask({ type: 'own', input: z.any() }, () => null)
+      const market = defineMarketplace({
+        name: 'market',
+        input: z.number(),
+        output: z.number(),
+        agents: [agent],
+        stages: { [stage]: own } as never,
+      })
+      const open = (...tasks: TaskDefinition[]) =>
+        createRuntime({ store: 'sqlite::memory:', tasks, thread: false, logger: false })
+      await using _ = await open(market as TaskDefinition, own)
+      expect(await told(() => open(market as TaskDefinition))).toContain(`stages.${stage}`)
+    },
+  )
+
   test('more capacity than a maxInFlightPerWorker that is set is a warning that names both', async () => {
     const warned: [string, unknown][] = []
     const logger = {

@@ -104,8 +104,15 @@ export function defineMarketplace<
       place: `stages.${stage}`,
       type,
     })),
-    ...market.agents.tasks.map(({ type }) => ({ place: `agent '${type}'`, type })),
+    ...(picksItself(stages)
+      ? market.agents.tasks.map(({ type }) => ({ place: `agent '${type}'`, type }))
+      : []),
   ])
+}
+
+/** Whether any of its agents may get work: a stage of the program's own picks whom it likes, and `execute` does the work in their place. */
+function picksItself({ propose, negotiate, decompose, execute }: MarketplaceStages): boolean {
+  return [propose, negotiate, decompose, execute].every((stage) => stage === undefined)
 }
 
 function rankWeightsOf(given: RankingSettings['weights']): RankWeights {
