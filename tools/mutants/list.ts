@@ -29,10 +29,19 @@ export const mutants: readonly Mutant[] = [
   {
     name: '13.2 explain takes a stage that waits for other events for one that is slow',
     file: `${core}pipeline/held-back.ts`,
-    edits: [
-      ['      const awaits = waitsOf(holder).flatMap(', '      const awaits = waitsOf(place).flatMap('],
-    ],
+    edits: [['return types.size === 0 ? undefined', 'return types.size > 0 ? undefined']],
     killedBy: conformance('pipelines', '13.2 explain says which stage waits for other events'),
+  },
+  {
+    name: '13.2 explain takes a stage that something else lets go on for one that waits for ever',
+    file: `${core}pipeline/held-back.ts`,
+    edits: [
+      [
+        "if (wait?.for !== 'events' || wait.types.includes(type)) return undefined",
+        "if (wait?.for !== 'events') continue",
+      ],
+    ],
+    killedBy: conformance('pipelines', '13.2 explain says of no stage that it waits for other events'),
   },
   {
     name: '14.2 a supervisor does not tell how long its children may take to stop',

@@ -405,6 +405,26 @@ export function pipelines({ rule: anyRule, expect }: Suite): void {
     },
   )
 
+  rule(
+    '13.2 explain says of no stage that it waits for other events where something else may let it go on',
+    async (scene) => {
+      const line = await started(scene)
+      await publish(scene, at(line, 'a'), 'p1', 'x', ['1', '2', '3'])
+      await receive(scene, at(line, 'b'), 'r1', ['x'])
+      const events = { for: 'events', types: ['y'] } as const
+      const { leaseId } = at(line, 'c')
+      const asked = { key: stageWaitKey('0', events), kind: 'signal', name: STAGE_WAIT_NAME } as const
+      const nap = { key: 'nap', position: 2, kind: 'timer', delayMs: 1e9 } as const
+      await scene.write({ kind: 'suspend', leaseId, waits: [{ ...asked, position: 1 }, nap], stay: false })
+      await waits(scene, at(line, 'a'), { for: 'room', type: 'x' })
+      const explained = await scene.read({ kind: 'explain', taskId: line.taskId })
+      expect(explained?.heldBack).toEqual([
+        { stage: 'a', type: 'x', maxUnread: 3, by: [{ stage: 'c', unread: 3 }] },
+      ])
+      expect(explained?.summary).toContain("; stage 'c' must receive some first")
+    },
+  )
+
   rule('13.2 the stream of a type ends when every stage that publishes it has completed', async (scene) => {
     const line = await started(scene)
     await publish(scene, at(line, 'a'), 'p1', 'x', ['1'])

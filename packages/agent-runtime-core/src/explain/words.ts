@@ -1,6 +1,5 @@
 import { keyText } from '../step/key-text.ts'
 import { marketStageIn } from '../market/market.ts'
-import { type HeldBack, heldBackText } from '../pipeline/held-back.ts'
 import type { PipelineCase } from '../pipeline/log.ts'
 import { stageIn } from '../pipeline/pipeline.ts'
 import { slotShortageText, type SlotShortage } from '../pipeline/slots.ts'
@@ -49,8 +48,8 @@ function recoveryText({ category, strategy, model, task }: Recovered): string {
 
 /**
  * Words for the waits of a waiting task. `asks`: the budget that asks. `failureOf`: the last failure of the step with
- * that key, if it has failed. `pipeline`: the one that it is a stage of. `shortage`: the slots that the tasks of its own stages have to share. `heldBack`: who
- * is held back by whom, of its own stages or of those of its pipeline.
+ * that key, if it has failed. `pipeline`: the one that it is a stage of. `shortage`: the slots that the tasks of its own stages have to share. `advice`: what to
+ * do about tasks of its stages, or of its pipeline, that are held back.
  */
 export function waitingText(
   record: Extract<TaskRecord, { state: 'waiting' }>,
@@ -59,11 +58,11 @@ export function waitingText(
   failureOf: (step: string) => ErrorSummary | undefined,
   pipeline?: PipelineCase,
   shortage?: SlotShortage,
-  heldBack: readonly HeldBack[] = [],
+  advice?: string,
 ): string {
   if (record.waitingFor === 'budget') return budgetText(record.taskId, asks)
   if (record.divergence !== undefined) return parkedText(record.divergence)
-  const notes = [shortage && slotShortageText(shortage), heldBackText(heldBack)]
+  const notes = [shortage && slotShortageText(shortage), advice]
   const told = notes.flatMap((note) => (note === undefined ? [] : `; ${note}`)).join('')
   return `waits for ${waitsText(record.waits, children, failureOf, pipeline)}${idleText(record.waits, children)}${told}`
 }

@@ -326,7 +326,8 @@ function readersOf({ stages }: PipelineTerms, type: string): readonly number[] {
   return readers
 }
 
-function placeOf({ stage, partition }: StagePart): StagePart {
+/** The place of a task of a stage, without what else is known of it. */
+export function placeOf({ stage, partition }: StagePart): StagePart {
   return partition === undefined ? { stage } : { stage, partition }
 }
 

@@ -70,8 +70,10 @@ export interface Explanation {
   readonly children?: OpenChildren
   /** A pipeline that waits for its stages: it has more tasks than the workers that run them have slots. Source: `docs/pipelines.md`. */
   readonly shortage?: SlotShortage
-  /** A pipeline, or a stage of one, that waits: the tasks of stages that cannot publish now, each with those that have too many events to receive. Source: `docs/pipelines.md`. */
+  /** A pipeline, or a stage of one, that waits: the tasks of stages that cannot publish now, each with those that have too many events to receive; the first twenty. Source: `docs/pipelines.md`. */
   readonly heldBack?: readonly HeldBack[]
+  /** How many more cannot publish. */
+  readonly moreHeldBack?: number
   /** Not over: the budget that asks, of the task or the nearest above it. Source: `docs/semantics.md 11.5`. */
   readonly budget?: BudgetRecord
   /** Waiting, since its handler took a different path than its recorded history: where. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { heldBackAmong } from '../../src/pipeline/held-back.ts'
 import { emptyLog, type PipelineLog, published, stageBegun } from '../../src/pipeline/log.ts'
 import {
   isPipelineMemo,
@@ -6,6 +7,7 @@ import {
   partitionFor,
   partsOf,
   pipelineKeyText,
+  type PipelineTerms,
   publicationKey,
   receiptKey,
   stageIn,
@@ -20,7 +22,6 @@ import { settlePipelines } from '../../src/pipeline/settle-pipelines.ts'
 import { slotShortageText } from '../../src/pipeline/slots.ts'
 import { beginStage, endStage, isStageWaitOver } from '../../src/pipeline/standing.ts'
 import { openPipeline, publish, receive } from '../../src/pipeline/transitions.ts'
-import { heldBackText } from '../../src/pipeline/held-back.ts'
 import { stageWaitText } from '../../src/pipeline/words.ts'
 import type { Write } from '../../src/store/port.ts'
 import type { TaskRow, WorkingSet } from '../../src/transition.ts'
@@ -424,24 +425,69 @@ describe('words for the wait of a stage (docs/semantics.md 13.2)', () => {
   })
 
   test('13.2 say what to do about stages that hold others back, once for each', () => {
-    const by = (stage: string, awaits?: readonly string[]) => ({
-      stage,
-      unread: 3,
-      ...(awaits && { awaits }),
-    })
-    const held = (...holders: (ReturnType<typeof by> & { readonly partition?: number })[]) => ({
-      stage: 'a',
-      type: 'x',
-      maxUnread: 3,
-      by: holders,
-    })
-    expect(heldBackText([])).toBeUndefined()
-    expect(heldBackText([held(by('b'), { ...by('c'), partition: 2 }), held(by('b'))])).toBe(
-      "stage 'b', partition 2 of stage 'c' must receive some first: if that takes too long, raise its partitions, or maxUnread",
+    const wide: PipelineTerms = {
+      stages: [
+        { stage: 'a', publishes: ['x', 'y', 'z'], subscribes: [] },
+        { stage: 'b', publishes: [], subscribes: ['x'] },
+        { stage: 'c', publishes: [], subscribes: ['x', 'y', 'z'], partitions: 2 },
+      ],
+      maxUnread: 1,
+    }
+    const log = published({ terms: wide, log: emptyLog(wide) }, 'x', { count: 2 })
+    const room: StageWait = { for: 'room', type: 'x' }
+    const events = (...types: readonly string[]): StageWait => ({ for: 'events', types })
+    const told = (...waits: readonly (StageWait | undefined)[]) =>
+      heldBackAmong({ terms: wide, log }, [{ stage: 'a' }], ({ stage, partition }) =>
+        stage === 'a' ? [room, room] : partition === 2 ? waits : [],
+      )
+    const slow = "stage 'b', partition 1 of stage 'c', partition 2 of stage 'c' must receive some first"
+    expect(
+      heldBackAmong({ terms: wide, log: emptyLog(wide) }, [{ stage: 'a' }], () => [room]),
+    ).toBeUndefined()
+    expect(told()?.heldBack).toEqual([
+      {
+        stage: 'a',
+        type: 'x',
+        maxUnread: 1,
+        by: [
+          { stage: 'b', unread: 2 },
+          { stage: 'c', partition: 1, unread: 1 },
+          { stage: 'c', partition: 2, unread: 1 },
+        ],
+      },
+    ])
+    expect(told()?.advice).toBe(`${slow}: if that takes too long, raise its partitions, or maxUnread`)
+    const stuck = told(events('y'), events('z', 'y'))
+    expect(stuck?.heldBack[0]?.by.at(-1)?.awaits).toEqual(['y', 'z'])
+    expect(stuck?.advice).toBe(
+      "partition 2 of stage 'c' waits for events of type 'y' or 'z', and receives no others meanwhile: name all types in one receive, or raise maxUnread",
     )
-    expect(heldBackText([held(by('b'), by('c', ['y', 'z']))])).toBe(
-      "stage 'c' waits for events of type 'y' or 'z', and receives no others meanwhile: name all types in one receive, or raise maxUnread",
+    // A sleep, a signal or an approval, room for its own events, or the events that it holds back: it may go on.
+    for (const other of [undefined, { ...room, type: 'z' }, events('z', 'x')])
+      expect(told(events('y'), other)?.advice).toContain(slow)
+  })
+
+  test('13.2 name the first twenty that are held back and that hold one back, and ask for each once', () => {
+    const wide: PipelineTerms = {
+      stages: [
+        { stage: 'a', publishes: ['x'], subscribes: [], partitions: 64 },
+        { stage: 'b', publishes: [], subscribes: ['x'], partitions: 64 },
+      ],
+      maxUnread: 1,
+    }
+    const log = published({ terms: wide, log: emptyLog(wide) }, 'x', { count: 64 })
+    const [from, to] = wide.stages.map(partsOf)
+    const asked: string[] = []
+    const found = heldBackAmong({ terms: wide, log }, from ?? [], (place) => {
+      asked.push(stageKey(place))
+      return place.stage === 'a' ? [{ for: 'room', type: 'x' }] : []
+    })
+    expect(asked.toSorted()).toEqual([...(from ?? []), ...(to ?? [])].map(stageKey).toSorted())
+    expect(found?.heldBack.map(({ partition, by, moreBy }) => [partition, by.length, moreBy])).toEqual(
+      Array.from({ length: 20 }, (_, at) => [at + 1, 20, 44]),
     )
+    expect(found?.moreHeldBack).toBe(44)
+    expect(found?.advice).toMatch(/partition 5 of stage 'b' and 59 more must receive/)
   })
 
   test('13.2 name whose events it waits for, five of them at the most', () => {

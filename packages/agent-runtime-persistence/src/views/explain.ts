@@ -3,7 +3,6 @@ import {
   type BudgetRecord,
   type EventData,
   type Explanation,
-  type HeldBack,
   type Lane,
   marketStageAfter,
   marketStageIn,
@@ -15,6 +14,7 @@ import {
   type RequeueReason,
   type Requeues,
   type SlotShortage,
+  stageKey,
   type StagePart,
   type StepFailure,
   type TaskRecord,
@@ -26,7 +26,7 @@ import {
   childWaitText,
   errorSummary,
   failureReason,
-  heldBackAt,
+  heldBackAmong,
   MAX_OF_CHILD,
   retriedIn,
   type PipelineRow,
@@ -132,7 +132,7 @@ export function prepareExplain(
       case 'waiting': {
         const children = childrenOf(row)
         const shortage = shortageOf(row)
-        const heldBack = heldBackOf(row)
+        const held = heldBackOf(row)
         // A task may have many events: they are read only for a step that is to be tried again.
         const { moreWaits } = record
         const waits = moreWaits === undefined ? record.waits : load.waits(row.id).map(openWaitOf)
@@ -148,7 +148,7 @@ export function prepareExplain(
             failureOf,
             pipelineOf(row),
             shortage,
-            heldBack,
+            held?.advice,
           ),
           reason: record.waitingFor,
           waits: record.waits,
@@ -156,7 +156,8 @@ export function prepareExplain(
           ...between(failures, waits),
           ...(children === undefined ? {} : { children }),
           ...(shortage === undefined ? {} : { shortage }),
-          ...(heldBack.length === 0 ? {} : { heldBack }),
+          ...(held === undefined ? {} : { heldBack: held.heldBack }),
+          ...(held?.moreHeldBack === undefined ? {} : { moreHeldBack: held.moreHeldBack }),
           ...asking(row),
           ...(record.divergence === undefined ? {} : { divergence: record.divergence }),
           ...requeued(row),
@@ -273,24 +274,24 @@ export function prepareExplain(
   }
 
   /** Which tasks of stages cannot publish: of the pipeline that a task is, or this one of its pipeline. */
-  function heldBackOf(row: TaskRow): readonly HeldBack[] {
+  function heldBackOf(row: TaskRow): ReturnType<typeof heldBackAmong> {
     const own = load.pipeline(row.id)
     const pipeline = own ?? pipelineOf(row)
-    if (pipeline === undefined) return []
+    if (pipeline === undefined) return undefined
     const { parts } = pipeline.log
-    const theirs = (part: (typeof parts)[number]) => {
-      const task = part.ended || part.task === undefined ? undefined : load.task(part.task)
-      return task?.state !== 'waiting'
-        ? []
-        : load.firstWaits(task.id, MAX_CHILDREN).flatMap(({ key }) => stageWaitIn(key) ?? [])
+    const standings = new Map(parts.map((part) => [stageKey(part), part]))
+    const waitsOf = (place: StagePart) => {
+      const { task: id, ended = true } = standings.get(stageKey(place)) ?? {}
+      const task = ended || id === undefined ? undefined : load.task(id)
+      if (task?.state !== 'waiting') return []
+      // A wait that is not looked at may be for anything.
+      return load
+        .firstWaits(task.id, MAX_CHILDREN + 1)
+        .map(({ key }, at) => (at < MAX_CHILDREN ? stageWaitIn(key) : undefined))
     }
-    db.ahead(parts, theirs)
-    const waitsOf = ({ stage, partition }: StagePart) =>
-      parts.filter((it) => it.stage === stage && it.partition === partition).flatMap(theirs)
+    db.ahead(parts, waitsOf)
     const shown = own === undefined ? parts.filter(({ task }) => task === row.id) : parts
-    return shown.flatMap(({ stage, partition }) =>
-      heldBackAt(pipeline, partition === undefined ? { stage } : { stage, partition }, waitsOf),
-    )
+    return heldBackAmong(pipeline, shown, waitsOf)
   }
 
   function placement(
