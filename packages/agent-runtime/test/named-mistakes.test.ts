@@ -128,8 +128,8 @@ describe('mistakes are named', () => {
       })
       const open = (...tasks: TaskDefinition[]) =>
         createRuntime({ store: 'sqlite::memory:', tasks, thread: false, logger: false })
-      await using _ = await open(market as TaskDefinition, own)
-      expect(await told(() => open(market as TaskDefinition))).toContain(`stages.${stage}`)
+      await using _ = await open(market, own)
+      expect(await told(() => open(market))).toContain(`stages.${stage}`)
     },
   )
 
