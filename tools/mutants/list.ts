@@ -1429,6 +1429,15 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'also down a chain'],
   },
   {
+    name: 'a list reads all that has happened to a task for the model that it has fallen back to',
+    file: `${persistence}sqlite/schema.ts`,
+    edits: [['event INDEXED BY event_fallback WHERE', 'event WHERE']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/limits/long-lists.test.ts',
+      'the model that a task has fallen back to is found by an index',
+    ],
+  },
+  {
     name: '14.3 a code of the runtime in the details of an error is believed',
     file: `${core}error/record.ts`,
     edits: [[' && !isErrorCode(own) ? own', ' ? own']],

@@ -3,6 +3,8 @@ import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '../../src/index.ts'
 import { systemEnvironment } from '../../src/system.ts'
 import type { Session } from '../../src/postgres/session.ts'
+import { together, translated } from '../../src/postgres/translate.ts'
+import { FALLBACKS_OF_TASK } from '../../src/views/task-records.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
 import { newPostgresStore, partsOf } from '../helpers/postgres-store.ts'
 
@@ -107,4 +109,22 @@ test('the tasks that each client has under way are found by the leases that run,
   // The rest is of this process.
   expect(rows).toBeLessThan(50)
   await client.query('DELETE FROM lease')
+})
+
+test('the model that a task has fallen back to is found by an index, and not in all that has happened to the task', async () => {
+  const { client } = await stage()
+  await client.query(
+    `INSERT INTO event (task, seq, type, at, data, hash)
+     SELECT id, n, CASE n % 2 WHEN 0 THEN 'task.requeued' ELSE 'step.completed' END, 0, '{}', '' FROM task, generate_series(10, 50) AS n`,
+  )
+  const plan = async () => {
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+      `EXPLAIN ${together(translated(FALLBACKS_OF_TASK), ['bigint'])}`,
+      [[1, 2, 3]],
+    )
+    return rows.map((row) => row['QUERY PLAN']).join('\n')
+  }
+  expect(await plan()).toContain('event_fallback')
+  await client.query('ANALYZE')
+  expect(await plan()).toContain('event_fallback')
 })
