@@ -1680,6 +1680,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: [away, 'a commit is under way that is'],
   },
   {
+    name: 'D14 a call is done after its caller was told that nobody knows, where the commit before its own stands',
+    file: `${persistence}engine/engine.ts`,
+    edits: [['for (const { call } of it.batch) this.unknown.delete(call)', 'this.unknown.clear()']],
+    killedBy: [away, 'the first of two commits'],
+  },
+  {
     name: 'D14 a handler starts under a lease that ran out while its commit was unknown',
     file: `${persistence}engine/engine.ts`,
     edits: [['...this.inTime(flushed.claims)', '...flushed.claims']],

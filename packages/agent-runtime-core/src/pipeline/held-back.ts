@@ -31,7 +31,7 @@ interface HeldBackTasks {
 }
 
 /**
- * Who holds some tasks of stages back, for each type that they wait to publish; undefined where nobody is held back. `waitsOf`: all that a task waits for,
+ * The readers that hold some tasks of stages back, for each type that they wait to publish; undefined where nobody is held back. `waitsOf`: all that a task waits for,
  * with undefined for what is not of its pipeline; each task is asked for once. Source: `docs/semantics.md 13.2`.
  */
 export function heldBackAmong(

@@ -449,7 +449,8 @@ export class Engine {
     for (let it = this.sent.takeStanding(); it !== undefined; it = this.sent.takeStanding()) {
       isAny = true
       this.db.stands()
-      this.goesOn()
+      this.busySince = undefined
+      for (const { call } of it.batch) this.unknown.delete(call)
       yield* this.told(it)
       yield* this.due.armTasks(this.mono())
     }
@@ -574,12 +575,6 @@ export class Engine {
     if (this.isFinal(error)) throw error
     held.tellLapsed()
     return this.refuseOrRepeat(batch, error, mono)
-  }
-
-  /** The database answers. */
-  private goesOn(): void {
-    this.busySince = undefined
-    this.unknown.clear()
   }
 
   private looked(finds: boolean): void {

@@ -103,6 +103,33 @@ test.each(['stored', 'lost'] as const)(
   },
 )
 
+test('D14 the first of two commits is stored and the second lost while the server is away for long: no call is done whose caller got the answer that nobody knows', async () => {
+  const many = 100
+  const url = await play({}, async ({ scene, proxy }) => {
+    await scene.submit()
+    const held = proxy.hold({ side: 'server', commits: 2, isLastKept: true })
+    const first = refusalOf(scene.store.write({ kind: 'submit', tasks: [work] }))
+    await held.first
+    const others = Array.from({ length: many }, () =>
+      refusalOf(scene.store.write({ kind: 'submit', tasks: [work] })),
+    )
+    await held.all
+    proxy.isDown = true
+    proxy.cutAll()
+    held.drop()
+    await scene.pass(minute + 5_000)
+    for (const unknown of [first, ...others])
+      expect(await unknown).toMatchObject({ code: 'store_outcome_unknown' })
+    proxy.isDown = false
+    await scene.pass(2_000)
+    expect((await scene.stats()).totals.submitted).toBe(2)
+    expect(await scene.submit()).toMatchObject({ accepted: true, sequence: 3 })
+    expect(scene.failures).toEqual([])
+    expect(await scene.violations()).toEqual([])
+  })
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 3, faultCount: 0 })
+})
+
 test.each(['stored', 'lost'] as const)(
   'D14 a step is recorded by a commit that is %s while the server goes away: its lease is lost meanwhile, and it has one record',
   async (commit) => {
