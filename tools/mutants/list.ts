@@ -1781,8 +1781,26 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a process among many waits for its turn as long as one among few',
     file: `${persistence}postgres/turn.ts`,
-    edits: [['Math.max(leastPatienceMs, others * patienceForOneMs)', 'leastPatienceMs + others * 0']],
+    edits: [['others * patienceForOneMs, ', 'patienceForOneMs, ']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.test.ts', 'as long as some rounds'],
+  },
+  {
+    name: 'a process waits for its turn no longer where rounds are longer',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [['patienceForOneMs, roundsMs)', 'patienceForOneMs, roundsMs / patienceInRounds)']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.test.ts', 'as long as some rounds'],
+  },
+  {
+    name: 'turns are as long where leases are short',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [['leaseTtlMs / 4)', 'leaseTtlMs)']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.test.ts', 'a quarter of the time'],
+  },
+  {
+    name: 'a turn that began with much to write goes on with little for as long, whoever waits',
+    file: `${persistence}postgres/turn.ts`,
+    edits: [['(this.hasMuch || this.mono() >= this.littleUntil)', '(this.hasMuch || this.mono() < 0)']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'goes on with little'],
   },
   {
     name: 'all that wait for the turn have the server keep rows that were changed',

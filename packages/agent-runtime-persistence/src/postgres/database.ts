@@ -194,7 +194,13 @@ export class PostgresDatabase implements Database {
   private constructor(options: PostgresOptions, { opened, clock, presence, competition }: Parts) {
     const { connections, config, environment, hashes, identity, isVirtual } = options
     const { clock: processClock, timers } = environment
-    this.turn = new Turn({ ...connections.place, clock: processClock, timers, isVirtual })
+    this.turn = new Turn({
+      ...connections.place,
+      clock: processClock,
+      timers,
+      isVirtual,
+      leaseTtlMs: () => this.config.leaseTtlMs,
+    })
     this.connections = connections
     this.vacuum = new Vacuum(connections)
     this.environment = environment

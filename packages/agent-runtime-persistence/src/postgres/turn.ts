@@ -12,6 +12,8 @@ interface TurnParts {
   readonly timers: Timers
   /** Where time stands still, a turn is one flush. */
   readonly isVirtual: boolean
+  /** How long a lease of this process lasts without a renewal. */
+  readonly leaseTtlMs: () => number
 }
 
 /**
@@ -29,6 +31,8 @@ export class Turn {
   private readonly it: TurnParts
   /** When it is to be given back, while this process has it. */
   private until: number | undefined
+  /** When it would be over if it had begun with little to write. From then on it ends for others that have little, whatever it has itself. */
+  private littleUntil = 0
   /** A flush is being decided: its commit gives the turn back if that is due by then. */
   private isDeciding = false
   /** Its flushes are large. */
@@ -87,7 +91,7 @@ export class Turn {
   async ask(session: Session, others: number, haste: Haste): Promise<void> {
     const { isAwaited, hasMuch, hasTime } = haste
     this.follows(haste)
-    const waitMs = patienceMs(others)
+    const waitMs = patienceMs(others, this.it.leaseTtlMs())
     // In a transaction of its own: the next one may see what was committed by the time that the turn was given.
     const begins = [statement('BEGIN'), statement(limited, [waitMs])]
     const asking = this.asking[isAwaited ? 'awaited' : hasMuch || hasTime ? 'calm' : 'little']
@@ -102,8 +106,10 @@ export class Turn {
   /** It was given to this process. `others`: how many may wait for it. */
   begins(session: Session, others: number, { hasMuch }: Haste): void {
     this.hasMuch = hasMuch
-    const lengthMs = this.it.isVirtual ? 0 : turnMs(others, this.hasMuch)
-    this.until = this.mono() + lengthMs
+    const end = (isLong: boolean) =>
+      this.mono() + (this.it.isVirtual ? 0 : turnMs(others, isLong, this.it.leaseTtlMs()))
+    this.until = end(hasMuch)
+    this.littleUntil = end(false)
     this.isDeciding = true
     this.arm(session, this.until)
   }
@@ -128,7 +134,9 @@ export class Turn {
   /** Whether somebody hurries: the answer to what went before a commit, or was asked in a rest. */
   hears(session: Session, [row]: Found['rows']): void {
     const [isAwaited, hasLittle] = row ?? []
-    if (this.until === undefined || !(isAwaited === 1 || (hasLittle === 1 && this.hasMuch))) return
+    const goesFirst =
+      isAwaited === 1 || (hasLittle === 1 && (this.hasMuch || this.mono() >= this.littleUntil))
+    if (this.until === undefined || !goesFirst) return
     this.until = this.mono()
     if (!this.isDeciding) this.end(session)
   }
@@ -199,9 +207,14 @@ export class Turn {
  * How long a turn is, in ms. Those of all processes take {@link roundMs} at the most, but for the flush by which each ends. They are shorter where none
  * of them has much to write, since no such turn ends early for one of the others.
  */
-export function turnMs(others: number, hasMuch: boolean): number {
+export function turnMs(others: number, hasMuch: boolean, leaseTtlMs: number): number {
   const amount = hasMuch ? 'much' : 'little'
-  return Math.min(longestMs[amount], roundMs[amount] / (others + 1))
+  return Math.min(longestMs[amount], longestRound(amount, leaseTtlMs) / (others + 1))
+}
+
+/** A renewal of leases may have to wait for a whole round, so that takes a quarter of the time of a lease at the most. */
+function longestRound(amount: keyof typeof roundMs, leaseTtlMs: number): number {
+  return Math.min(roundMs[amount], leaseTtlMs / 4)
 }
 
 const longestMs = { much: 400, little: 200 }
@@ -213,11 +226,14 @@ const mostLingerMs = 16
 const limited = `SELECT set_config('lock_timeout', $1::text, true), set_config('statement_timeout', '0', true)`
 
 /** How long a process waits for its turn before it asks again, and so loses its place: some rounds of many, in ms. */
-export function patienceMs(others: number): number {
-  return Math.min(mostPatienceMs, Math.max(leastPatienceMs, others * patienceForOneMs))
+export function patienceMs(others: number, leaseTtlMs: number): number {
+  const roundsMs = patienceInRounds * turnMs(others, true, leaseTtlMs) * (others + 1)
+  return Math.min(mostPatienceMs, Math.max(leastPatienceMs, others * patienceForOneMs, roundsMs))
 }
 
 const leastPatienceMs = 5_000
+/** Each turn ends with a flush, and on a busy machine that takes longer than the turn. */
+const patienceInRounds = 5
 const mostPatienceMs = 30_000
 const patienceForOneMs = 150
 /** A holder whose connection rests for so long outside of a transaction stands still. In one it has as long as any. */

@@ -62,21 +62,21 @@ async function newTurn(url: string) {
   const place = parsePostgresUrl(url)
   const session = await new Connections(await loadDriver(), place, systemEnvironment().timers).open('commit')
   onTestFinished(() => session.end())
-  const turn = new Turn({ ...place, clock, timers: clock, isVirtual: false })
+  const turn = new Turn({ ...place, clock, timers: clock, isVirtual: false, leaseTtlMs: () => 30_000 })
   return { clock, session, turn }
 }
 
 /** The same, which the connection has been given. `limited`: the server ends it where the test stands still for too long. */
-async function given(limited = false) {
+async function given(limited = false, others = 1) {
   const server = await sharedServer()
   const url = server.newStore()
   await (await openStore(url, { thread: false })).close()
   const { clock, session, turn } = await newTurn(url)
   const client = await server.connect(url)
   onTestFinished(() => client.end())
-  await turn.ask(session, 1, much)
+  await turn.ask(session, others, much)
   if (!limited) await session.query('SET idle_session_timeout TO 0')
-  turn.begins(session, 1, much)
+  turn.begins(session, others, much)
   /** Sends a commit, and hears what goes with it. True if it was the last of the turn. */
   const sends = async (isLastOfMany = false) => {
     const [after, ...more] = turn.sends(isLastOfMany)
@@ -134,6 +134,22 @@ test('a turn in which much is written ends so when somebody waits who has little
   turn.decides(session, much)
   expect(await sends()).toBe(false)
   expect(turn.isOn).toBe(false)
+})
+
+test('a turn that began with much to write, and goes on with little, ends for one that has little when a turn of little would be over', async () => {
+  const { clock, session, client, turn, sends } = await given(false, 3)
+  await client.query(`SELECT pg_advisory_lock_shared(${turnKey}, 2)`)
+  for (const ms of [50, 49]) {
+    turn.decides(session, little)
+    clock.advanceBy(ms)
+    expect(await sends()).toBe(false)
+    expect(turn.isOn).toBe(true)
+  }
+  turn.decides(session, little)
+  clock.advanceBy(1)
+  expect(await sends()).toBe(false)
+  expect(turn.isOn).toBe(false)
+  await expect.poll(() => turns(client), { interval: 5 }).toEqual([])
 })
 
 test('a commit after which nothing is expected gives the turn back with it', async () => {
