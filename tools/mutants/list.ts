@@ -1704,6 +1704,34 @@ export const mutants: readonly Mutant[] = [
     killedBy: [away, 'retention cuts the journal'],
   },
   {
+    name: 'D14 commits of which the server cannot tell whether they are stored are decided again',
+    file: `${persistence}postgres/under-way.ts`,
+    edits: [
+      ['lost?.reject(error instanceof StoreError ? error : this.untold(error))', 'lost?.reject(error)'],
+    ],
+    killedBy: [away, 'cannot tell what became'],
+  },
+  {
+    name: 'D14 the closing of a store answers that nobody knows of a call that was never sent',
+    file: `${persistence}engine/engine.ts`,
+    edits: [
+      [
+        '          this.calls = []\n          this.stop(outcomes',
+        '          this.draft.answers.pop()\n          this.stop(outcomes',
+      ],
+    ],
+    killedBy: [away, 'is closed while'],
+  },
+  {
+    name: 'a commit counts as stored where somebody else has raised the version to its own',
+    file: `${persistence}postgres/head.ts`,
+    edits: [["version + 1, writer = 0'", "version + 1'"]],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/postgres/under-way.proof.test.ts',
+      'is not taken for stored',
+    ],
+  },
+  {
     name: 'D14 a follower does not get what could not be asked for while the server was away',
     file: `${persistence}engine/publisher.ts`,
     edits: [

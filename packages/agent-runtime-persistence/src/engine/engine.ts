@@ -278,7 +278,13 @@ export class Engine {
     for (let left = 5_000; isBusy() && this.failure === undefined && left > 0; left--) {
       if (outcomes?.isUnknown === true) {
         yield* got(this.db.pause(Math.max(1, due.notBefore - this.mono())))
-        if (this.mono() >= latest) this.stop(outcomes.refusal(busyPatienceMs))
+        if (this.mono() >= latest) {
+          // These were never sent.
+          const error = this.db.refusal(busyPatienceMs)
+          for (const { call } of this.calls) this.draft.answers.push({ call, error })
+          this.calls = []
+          this.stop(outcomes.refusal(busyPatienceMs))
+        }
       } else due.notBefore = 0
       const { answered } = this.sent
       if (answered !== undefined && outcomes?.isUnknown !== true) yield* got(answered)

@@ -66,8 +66,8 @@ export function standingHead(schema: number, head: Head): Statement {
   return statement(standsText, [schema, head.version, head.number, head.hash])
 }
 
-/** Others look at the store anew: what they had decided comes to nothing. */
-export const raisedVersion: Statement = statement('UPDATE head SET version = version + 1')
+/** Others look at the store anew: what they had decided comes to nothing. Nobody may take the new version for that of a commit of its own. */
+export const raisedVersion: Statement = statement('UPDATE head SET version = version + 1, writer = 0')
 
 /** The code of the error by which a transaction ends whose head another process has moved. */
 export const headMoved = 'KU002'
@@ -136,7 +136,7 @@ export async function storedOf(
   const missing = heads[stored]
   if (missing !== undefined && missing.number > last.number && missing.number < Number(base))
     throw cutPast(missing, place.location)
-  if (missing !== undefined) await session.query('UPDATE head SET version = version + 1')
+  if (missing !== undefined) await session.batch([raisedVersion])
   await session.run('COMMIT')
   return stored
 }

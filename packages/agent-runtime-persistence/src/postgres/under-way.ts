@@ -100,9 +100,19 @@ export class UnderWay implements Outcomes {
         return false
       }
       this.stored = 0
-      lost?.reject(error)
+      lost?.reject(error instanceof StoreError ? error : this.untold(error))
     }
     return true
+  }
+
+  /** The server is there, and cannot tell: nothing of what was sent may be done again. */
+  private untold(cause: unknown): StoreError {
+    const { location } = this.it.connections.place
+    return new StoreError(
+      'store_outcome_unknown',
+      `${location}: the connection was lost during commit ${this.tip.number}, and the server cannot tell whether it is stored (${(cause as Error).message}); mend that, start the process again, and repeat the calls with their keys or request ids`,
+      { cause },
+    )
   }
 
   refusal(waitedMs: number): StoreError {

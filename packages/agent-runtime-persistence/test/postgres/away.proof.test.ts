@@ -186,6 +186,7 @@ test('D14 the store is closed while a commit is unknown and the server away: it 
     begin()
     await scene.pass(1_000)
     let isClosed = false
+    const late = refusalOf(scene.store.write({ kind: 'submit', tasks: [work] }))
     const closed = scene.store.close().then(() => (isClosed = true))
     const began = scene.clock.monotonic()
     const pass = async () => {
@@ -195,6 +196,7 @@ test('D14 the store is closed while a commit is unknown and the server away: it 
     await expect.poll(pass, { interval: 5 }).toBe(true)
     await closed
     expect(await unknown).toMatchObject({ code: 'store_outcome_unknown' })
+    expect(await late).toMatchObject({ code: 'store_unavailable' })
     expect(scene.clock.monotonic() - began).toBeLessThan(minute)
   })
 })
@@ -222,6 +224,33 @@ test('D14 retention cuts the journal past a commit while its process cannot ask 
     expect((await two.stats()).totals.submitted).toBe(5)
   })
   expect(await verifyStore(url)).toMatchObject({ ok: true, faultCount: 0 })
+})
+
+test('D14 the server cannot tell what became of a commit when it is back, for a reason that does not pass: nothing is done again, and the store stops', async () => {
+  const many = 100
+  const url = await play({}, async ({ scene, proxy, other }) => {
+    const two = await other()
+    const held = proxy.hold({ side: 'server', commits: 2, isLastKept: true })
+    const calls = [scene.store.write({ kind: 'submit', tasks: [work] })]
+    await held.first
+    calls.push(...Array.from({ length: many }, () => scene.store.write({ kind: 'submit', tasks: [work] })))
+    const answers = calls.map(refusalOf)
+    await held.all
+    proxy.isDown = true
+    proxy.cutAll()
+    held.drop()
+    await scene.pass(1_000)
+    const client = await (await sharedServer()).connect(proxy.target)
+    await client.query('ALTER TABLE journal RENAME TO away')
+    proxy.isDown = false
+    await scene.pass(2_000)
+    await client.query('ALTER TABLE away RENAME TO journal')
+    await client.end()
+    for (const unknown of answers) expect(await unknown).toMatchObject({ code: 'store_outcome_unknown' })
+    expect(scene.failures).toMatchObject([{ code: 'store_outcome_unknown' }])
+    expect((await two.stats()).totals.submitted).toBe(1)
+  })
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 1, faultCount: 0 })
 })
 
 test('D14 the server goes away before a process has read what another one committed: a follower gets each task once, in order', async () => {

@@ -1,10 +1,15 @@
 import { Scene } from '@ku0/agent-runtime-conformance'
 import { expect, test } from 'vitest'
+import { Connections } from '../../src/postgres/connections.ts'
+import { loadDriver } from '../../src/postgres/driver.ts'
+import { raisedVersion, storedOf } from '../../src/postgres/head.ts'
+import { parsePostgresUrl } from '../../src/postgres/url.ts'
+import { systemEnvironment } from '../../src/system.ts'
 import { CuttingProxy } from '../helpers/cutting-proxy.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
 import { newPostgresStore, quiet } from '../helpers/postgres-store.ts'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
-import { verifyStore } from '../../src/index.ts'
+import { openStore, verifyStore } from '../../src/index.ts'
 
 /** As many calls as are decided while the commit before them is under way. */
 const many = 100
@@ -66,6 +71,28 @@ test.each([
       held.drop()
       expect(await scene.settled(answers)).toMatchObject(inOrder(2) as object)
     }, many + 2)
+  },
+)
+
+test.each(['it is asked again', 'another process ends'])(
+  'a commit without a row in the journal is not taken for stored because the version is its own, after %s',
+  async (why) => {
+    const server = await sharedServer()
+    const url = server.newStore()
+    await (await openStore(url, { thread: false })).close()
+    const connections = new Connections(await loadDriver(), parsePostgresUrl(url), systemEnvironment().timers)
+    const session = await connections.open('commit')
+    const client = await server.connect(url)
+    await client.query('UPDATE head SET writer = 7')
+    const { rows } = await session.query('SELECT version, number, hash, untold FROM head')
+    const [version, number, hash, untold] = rows[0] as [number, number, Buffer, number]
+    const last = { version, number, hash, untold }
+    const it = { last, heads: [{ ...last, version: version + 1 }], writer: 7, connections }
+    if (why === 'it is asked again') await storedOf(session, it)
+    else await client.query(raisedVersion.text)
+    expect((await session.query('SELECT version FROM head')).rows).toEqual([[version + 1]])
+    expect(await storedOf(session, it)).toBe(0)
+    await Promise.all([session.end(), client.end()])
   },
 )
 
