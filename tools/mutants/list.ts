@@ -1682,8 +1682,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'D14 a call is done after its caller was told that nobody knows, where the commit before its own stands',
     file: `${persistence}engine/engine.ts`,
-    edits: [['for (const { call } of it.batch) this.unknown.delete(call)', 'this.unknown.clear()']],
+    edits: [['      this.forsake(it)\n', '      this.forsake(it)\n      this.unknown.clear()\n']],
     killedBy: [away, 'the first of two commits'],
+  },
+  {
+    name: 'D14 a lease is renewed of which its caller was never told',
+    file: `${persistence}engine/engine.ts`,
+    edits: [['if (lease !== undefined) this.held.lapsed.add(lease)', 'void lease']],
+    killedBy: [away, 'a caller is given a lease'],
   },
   {
     name: 'D14 a handler starts under a lease that ran out while its commit was unknown',

@@ -456,7 +456,7 @@ export class Engine {
       isAny = true
       this.db.stands()
       this.busySince = undefined
-      for (const { call } of it.batch) this.unknown.delete(call)
+      this.forsake(it)
       yield* this.told(it)
       yield* this.due.armTasks(this.mono())
     }
@@ -464,6 +464,17 @@ export class Engine {
     yield* got(this.sent.allAnswered())
     yield* this.undo(mono)
     return true
+  }
+
+  /** Callers who were told that nobody knows do not hear of the leases that they were given, so nobody renews those. */
+  private forsake({ batch, flushed }: SentFlush): void {
+    for (const [index, { call }] of batch.entries()) {
+      const outcome = flushed.outcomes[index]
+      const isTold = this.unknown.delete(call)
+      if (!isTold || typeof outcome !== 'object' || !('leaseId' in outcome)) continue
+      const lease = this.db.ids.leaseNumber(outcome.leaseId)
+      if (lease !== undefined) this.held.lapsed.add(lease)
+    }
   }
 
   /** What was decided on a commit that did not come about goes with it. Their calls wait again, in their order. */

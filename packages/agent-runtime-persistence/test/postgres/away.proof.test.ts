@@ -177,6 +177,27 @@ test('D14 a task is given by a commit of which its process learns when the lease
   })
 })
 
+test('D14 a caller is given a lease by a commit whose answer was that nobody knows: the lease is not renewed, and the task goes to somebody else', async () => {
+  const config = { leaseTtlMs: 150_000, heartbeatIntervalMs: 50_000 }
+  await play(config, async ({ scene, proxy, away }) => {
+    await scene.worker('by-hand', 1, [], 0)
+    const taskId = await scene.accepted()
+    const { sent, begin } = away('stored')
+    const unknown = refusalOf(scene.store.write({ kind: 'claimTask', taskId, workerId: 'by-hand' }))
+    await sent
+    begin()
+    await scene.pass(minute + 5_000)
+    expect(await unknown).toMatchObject({ code: 'store_outcome_unknown' })
+    proxy.isDown = false
+    await scene.pass(2_000)
+    expect(await scene.state(taskId)).toBe('running')
+    await scene.worker('w', 1)
+    await scene.pass(150_000)
+    expect(scene.claims).toMatchObject([{ taskId, fencingToken: 2 }])
+    expect(await scene.violations()).toEqual([])
+  })
+})
+
 test('D14 the store is closed while a commit is unknown and the server away: it ends, and callers get an error', async () => {
   await play({}, async ({ scene, away }) => {
     const { sent, begin } = away('stored')
