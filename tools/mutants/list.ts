@@ -1831,6 +1831,15 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.test.ts', 'a quarter of the time'],
   },
   {
+    name: 'the turns of a process are as long, however short its leases are',
+    file: `${persistence}postgres/database.ts`,
+    edits: [['leaseTtlMs: () => this.config.leaseTtlMs', 'leaseTtlMs: () => 30_000']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts',
+      'short where its leases',
+    ],
+  },
+  {
     name: 'a turn that began with much to write goes on with little for as long, whoever waits',
     file: `${persistence}postgres/turn.ts`,
     edits: [['(this.hasMuch || this.mono() >= this.littleUntil)', '(this.hasMuch || this.mono() < 0)']],

@@ -290,6 +290,22 @@ test('a process that only renews leases waits for its turn without haste', async
   expect(seen).toEqual(['turn', 'turn is waited for'])
 })
 
+test('the turns of a process are short where its leases are', async () => {
+  const url = (await sharedServer()).newStore()
+  const short = parseExecutionConfig({ leaseTtlMs: 2_000, heartbeatIntervalMs: 500 }).config
+  const store = await newPostgresStore(short, systemEnvironment(), url, false, false)
+  onTestFinished(() => store.close())
+  const { link, turn } = partsOf(store).db as unknown as {
+    readonly link: { readonly session: Parameters<Turn['begins']>[0] }
+    readonly turn: Turn
+  }
+  // Time stands still for the turn alone.
+  const until = Object.assign(turn as unknown as { readonly until: number }, { mono: () => 0 })
+  turn.begins(link.session, 1, much)
+  expect(until.until).toBe(250)
+  turn.forget()
+})
+
 test('a process that has nothing to write gives its turn back, however short it was', async () => {
   const { one, two, client } = await competing()
   await submit(two, 'another')
