@@ -1525,6 +1525,18 @@ export const mutants: readonly Mutant[] = [
     killedBy: coreTest('supervision/decide', '5 in 60 s'),
   },
   {
+    name: '14.1 a supervisor starts a child again after the no of a person',
+    file: `${core}task/settle.ts`,
+    edits: [['refused === true || beyondRestart', 'beyondRestart']],
+    killedBy: conformance('supervision', '14.1 14.3 a child that a person has refused'),
+  },
+  {
+    name: '14.3 the no of a person is settled as any other failure',
+    file: `${runtime}execution/pass-start.ts`,
+    edits: [["start.as === 'refuse'", "start.failure.reason === 'rejected'"]],
+    killedBy: ['packages/agent-runtime/test/supervision/supervision.test.ts', 'a person who says no'],
+  },
+  {
     name: '14.2 what a supervisor supervises goes on when it starts again',
     file: `${core}supervision/restart.ts`,
     edits: [['if (child.row.task !== task.id) stopOne(ws, child, above.by)', 'void child']],

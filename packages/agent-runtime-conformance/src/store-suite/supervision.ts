@@ -474,6 +474,19 @@ export function supervision({ rule: anyRule, timed: anyTimed, expect }: Suite): 
     expect(await scene.task(taskId)).toMatchObject({ state: 'failed', kind: 'escalated' })
   })
 
+  rule(
+    '14.1 14.3 a child that a person has refused another try is not started again: its supervisor ends at once',
+    async (scene) => {
+      const { taskId, ids, claims } = await supervised(scene, {
+        children: { a: 'transient', b: 'transient' },
+      })
+      expect(await scene.settle(claims['a'], { ...failed, refused: true })).toBe('ok')
+      expect(await scene.task(ids['a'] ?? '')).toMatchObject({ state: 'failed', kind: 'error' })
+      expect(await scene.task(taskId)).toMatchObject({ state: 'failed', kind: 'escalated' })
+      expect(await told(scene, taskId, 'supervisor.restarted')).toEqual([])
+    },
+  )
+
   rule('14.2 a supervisor goes on when its last child has ended', async (scene) => {
     const { taskId, claims, ids } = await supervised(scene, { children: { a: 'transient', b: 'temporary' } })
     expect(await scene.settle(claims['a'])).toBe('ok')

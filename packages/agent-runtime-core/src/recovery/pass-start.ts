@@ -20,8 +20,10 @@ export type PassStart =
   | { readonly as: 'ask'; readonly failure: PastFailure }
   /** It goes on with another model, or another task. */
   | { readonly as: 'fall_back'; readonly failure: PastFailure; readonly recovery: Recovered }
-  /** The table wants no other try, or a person does not. */
+  /** The table wants no other try. */
   | { readonly as: 'fail'; readonly failure: PastFailure }
+  /** A person wants none: no supervisor starts it again either. */
+  | { readonly as: 'refuse'; readonly failure: PastFailure }
 
 /**
  * Decides what comes before the handler after a failure. A process that died decided nothing: the process that has the task next decides for
@@ -66,7 +68,7 @@ export function decidePassStart({
 function answer(failure: PastFailure, verdictOn: PassStartCase['verdictOn']): PassStart {
   const verdict = verdictOn(failure.seq)
   if (verdict === undefined) return { as: 'ask', failure }
-  return verdict === 'approved' ? run : { as: 'fail', failure }
+  return verdict === 'approved' ? run : { as: 'refuse', failure }
 }
 
 const run: PassStart = { as: 'run' }

@@ -184,12 +184,13 @@ function fail(
   ws: WorkingSet,
   task: TaskRow,
   lease: LeaseRow,
-  { kind, error, waits }: Omit<Extract<Settlement, { as: 'failed' }>, 'as'>,
+  { kind, error, waits, refused }: Omit<Extract<Settlement, { as: 'failed' }>, 'as'>,
   endReason: LeaseEndReason,
   also: readonly EventType[],
   said: Pick<Requeue, 'charged' | 'backOff'> = {},
 ): void {
-  const above = beyondRestart.has(kind) ? undefined : superviseEnd(ws, task, 'failed')
+  const isBeyond = refused === true || beyondRestart.has(kind)
+  const above = isBeyond ? undefined : superviseEnd(ws, task, 'failed')
   if (above?.as === 'again')
     return startAgain(ws, task, lease, { error, reason: endReason, restartedBy: above.by, ...said })
   const value = ws.inline(error)

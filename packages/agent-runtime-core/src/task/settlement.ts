@@ -23,6 +23,8 @@ export type Settlement =
        * Source: `docs/semantics.md 11.5`.
        */
       readonly spent?: true
+      /** A person has said no to another try: no supervisor starts it again. Source: `docs/semantics.md 14.1, 14.3`. */
+      readonly refused?: true
     }
   | {
       readonly as: 'retry'

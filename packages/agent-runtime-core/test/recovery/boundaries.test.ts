@@ -280,7 +280,7 @@ describe('a pass after a crash (docs/semantics.md 14.3)', () => {
     expect(start({ policy, verdictOn })).toEqual({ as: 'run' })
     expect(asked).toEqual([7])
     expect(start({ policy })).toEqual({ as: 'ask', failure: crash })
-    expect(start({ policy, verdictOn: () => 'rejected' })).toEqual({ as: 'fail', failure: crash })
+    expect(start({ policy, verdictOn: () => 'rejected' })).toEqual({ as: 'refuse', failure: crash })
     const restart = { table: defaultRecoveryTable, fallbackModels: [] }
     const failure = {
       ...crash,

@@ -81,10 +81,13 @@ describe('recovery: how a pass begins', () => {
     const past = pastFailure([retried])
     expect(start(past)).toMatchObject({ as: 'ask', failure: { seq: 4 } })
     expect(start({ ...past, verdictOn: () => 'approved' })).toEqual({ as: 'run' })
-    expect(start({ ...past, verdictOn: () => 'rejected' })).toMatchObject({ as: 'fail', failure: { seq: 4 } })
+    expect(start({ ...past, verdictOn: () => 'rejected' })).toMatchObject({
+      as: 'refuse',
+      failure: { seq: 4 },
+    })
     // Nobody answered in time: that is no yes.
     expect(start({ ...past, verdictOn: () => 'timed_out' })).toMatchObject({
-      as: 'fail',
+      as: 'refuse',
       failure: { seq: 4 },
     })
     const again = requeued(4, { attempt: 2, reason: 'retry', recovery: { ...asked, strategy: 'restart' } })

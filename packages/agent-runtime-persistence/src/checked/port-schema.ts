@@ -211,6 +211,7 @@ const failed = {
   waits: z.array(key).optional(),
   breach: z.enum(['deadline', 'hard']).optional(),
   spent: z.literal(true).optional(),
+  refused: z.literal(true).optional(),
 } satisfies Shape<Ended<'failed'>>
 const again = { error: json, delayMs: ms }
 const retry = {

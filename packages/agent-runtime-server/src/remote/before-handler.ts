@@ -71,9 +71,10 @@ export async function hasTurn(begun: Begun): Promise<boolean> {
         stay: false,
       })
       return false
-    case 'fail': {
+    case 'refuse': {
       const { kind } = decisionOfPast(start.failure)
-      await settle(begun, { as: 'failed', kind, error: textOf(errorOfPast(start.failure)) })
+      const error = textOf(errorOfPast(start.failure))
+      await settle(begun, { as: 'failed', kind, error, refused: true })
       return false
     }
     default:

@@ -25,12 +25,15 @@ export function passStart(attempt: Attempt, { recovery }: TaskDefinition, memos:
 /** Ends the pass before its handler: the task goes on with another model, or fails as it did before. */
 export function settleBefore(
   attempt: Attempt,
-  start: Extract<PassStart, { as: 'fall_back' | 'fail' }>,
+  start: Extract<PassStart, { as: 'fall_back' | 'fail' | 'refuse' }>,
 ): void {
   const { failure } = start
   const error = encode(errorOfPast(failure), { what: 'an error' })
   if (start.as === 'fall_back') attempt.settle({ as: 'retry', error, delayMs: 0, recovery: start.recovery })
-  else attempt.settle({ as: 'failed', kind: decisionOfPast(failure).kind, error })
+  else {
+    const refused = start.as === 'refuse' ? ({ refused: true } as const) : {}
+    attempt.settle({ as: 'failed', kind: decisionOfPast(failure).kind, error, ...refused })
+  }
 }
 
 /** Asks a person what becomes of the task; true if it waits for the answer. False: another of its waits was over, or the answer is there. */

@@ -51,6 +51,7 @@ function goOn(attempt: Attempt, definition: TaskDefinition, memos: Memos): void 
       return void askFirst(attempt, definition, start.failure)
     case 'fall_back':
     case 'fail':
+    case 'refuse':
       settleBefore(attempt, start)
       return attempt.endHandler(true)
   }

@@ -61,6 +61,29 @@ describe('supervisors', () => {
     })
   })
 
+  test('14.1 14.3 a person who says no to another try of a child ends it, and its supervisor', async () => {
+    const paid: string[] = []
+    const pay = defineTask(
+      { type: 'pay', input: z.undefined(), recovery: { crash: 'human_escalation' } },
+      (ctx) => {
+        if (ctx.failure === undefined) throw new Error('the bank refused')
+        paid.push(ctx.failure.strategy)
+      },
+    )
+    const desk = defineSupervisor({ type: 'desk', input: z.undefined(), children: { pay: { task: pay } } })
+    await using it = await createTestRuntime({ tasks: [desk, pay] })
+    const { runtime } = it
+    const receipt = await runtime.submit(desk, undefined)
+    await it.until(receipt, 'waiting')
+    const [child] = (await runtime.supervisors.which(receipt)).children
+    await it.until(child?.taskId ?? '', 'waiting')
+    const [question] = (await runtime.approvals.list()).approvals
+    await runtime.approvals.reject(question?.approvalId ?? '', { by: 'Bo', feedback: 'do not pay' })
+    await expect(it.result(receipt)).rejects.toMatchObject({ kind: 'escalated' })
+    expect(await runtime.status(child?.taskId ?? '')).toMatchObject({ state: 'failed', kind: 'error' })
+    expect(paid).toEqual([])
+  })
+
   test('14.1 a child gets the failure of a task that it has called again, unless it calls it under another key', async () => {
     let calls = 0
     const asked = defineTask({ type: 'asked', input: z.undefined() }, () => {
