@@ -364,6 +364,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/agents/registry.test.ts', '12.0 finds an agent'],
   },
   {
+    name: '11.9 an agreement that says what happens without credits is taken where none are kept',
+    file: `${runtime}client/agreements.ts`,
+    edits: [["if (outOfCredits === 'run') return []", 'if (outOfCredits !== name) return []']],
+    killedBy: ['packages/agent-runtime/test/credits/agreements.test.ts', 'that keeps no credits'],
+  },
+  {
     name: '12.5 a spot check goes on under an agreement that supervises',
     file: `${runtime}durable/wait/approvals.ts`,
     edits: [["return least === 'supervised' ? least : mode", 'return mode']],
@@ -1382,6 +1388,12 @@ export const mutants: readonly Mutant[] = [
     file: `${runtime}execution/worker.ts`,
     edits: [['other === undefined ? definition.handler(', 'other !== null ? definition.handler(']],
     killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'calls the other task'],
+  },
+  {
+    name: '14.3 a person is asked about the process that died before it had asked them',
+    file: `${core}recovery/pass-start.ts`,
+    edits: [['crash.seq < verdict.seq', 'crash.seq < 0']],
+    killedBy: coreTest('recovery/pass-start', 'before the answer says nothing'),
   },
   {
     name: '14.3 a table is asked about a task whose memos could not be read',

@@ -30,7 +30,7 @@ import type { PoolOptions } from './api/pool.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
 import type { WorkerSpec } from './api/worker.ts'
 import { valueProblems } from './terms/value-codec.ts'
-import { agreementProblems } from './client/agreements.ts'
+import { agreementProblems, creditProblems } from './client/agreements.ts'
 import { evaluationProblems } from './client/evaluation-settings.ts'
 import type {
   ClientOptions,
@@ -136,6 +136,8 @@ async function readRunningOptions<Options extends WorkerProcessOptions>(
   problems.push(...workerProblems(workers, leastWorkers, areAll ? [...types.keys()] : undefined))
   if (problems.length === 0) problems.push(...partProblems(types, workers))
   const parsed = await readConfig(withRoom(options.config, capacityIn(workers)), problems)
+  if (parsed !== undefined && problems.length === 0)
+    problems.push(...creditProblems(agreements, parsed.config))
   if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
   return {
     options,

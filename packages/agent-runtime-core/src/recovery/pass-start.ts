@@ -1,12 +1,12 @@
-import type { WaitOutcome } from '../wait/wait.ts'
+import type { WaitRecord } from '../wait/schema.ts'
 import type { Recovered } from './decide.ts'
 import { type PastFailure, type PastFailures, workedOnBy } from './past-failure.ts'
 import { nextAgent, type RecoveryPolicy } from './recovery.ts'
 
 /** The facts that decide how a pass begins. */
 export interface PassStartCase extends Pick<PastFailures, 'failure' | 'crash' | 'handedOver'> {
-  /** How a person answered the question about the failure with this seq; undefined before that. */
-  readonly verdictOn: (seq: number) => WaitOutcome | undefined
+  /** How and when a person answered the question about the failure with this seq; undefined before that. */
+  readonly verdictOn: (seq: number) => Pick<WaitRecord, 'outcome' | 'seq'> | undefined
   /** Undefined: without a table each task goes on after a crash. */
   readonly policy: RecoveryPolicy | undefined
   /** The model that the task has now. */
@@ -31,7 +31,7 @@ export type PassStart =
  */
 export function decidePassStart({
   failure,
-  crash,
+  crash: ended,
   handedOver,
   verdictOn,
   policy,
@@ -39,13 +39,17 @@ export function decidePassStart({
 }: PassStartCase): PassStart {
   // The end of a process, or of a pass that came to nothing, is nothing to the other task.
   if (workedOnBy({ handedOver }) !== undefined) return run
+  let crash = ended
   if (failure?.recovery?.strategy === 'human_escalation') {
-    const answered = answer(failure, verdictOn)
+    const verdict = verdictOn(failure.seq)
+    const answered = answer(failure, verdict)
     if (answered.as !== 'run') return answered
+    // Before the answer no handler ran: that pass was only to ask.
+    if (crash !== undefined && verdict !== undefined && crash.seq < verdict.seq) crash = undefined
   }
   switch (crash === undefined ? undefined : policy?.table.crash) {
     case 'human_escalation':
-      return crash === undefined ? run : answer(crash, verdictOn)
+      return crash === undefined ? run : answer(crash, verdictOn(crash.seq))
     case 'fail':
       return crash === undefined ? run : { as: 'fail', failure: crash }
     case 'fallback_agent': {
@@ -65,10 +69,9 @@ export function decidePassStart({
   }
 }
 
-function answer(failure: PastFailure, verdictOn: PassStartCase['verdictOn']): PassStart {
-  const verdict = verdictOn(failure.seq)
+function answer(failure: PastFailure, verdict: ReturnType<PassStartCase['verdictOn']>): PassStart {
   if (verdict === undefined) return { as: 'ask', failure }
-  return verdict === 'approved' ? run : { as: 'refuse', failure }
+  return verdict.outcome === 'approved' ? run : { as: 'refuse', failure }
 }
 
 const run: PassStart = { as: 'run' }

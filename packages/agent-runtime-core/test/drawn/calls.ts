@@ -657,7 +657,7 @@ export const calls: Readonly<Record<string, Call>> = {
     call: ({ verdict, ...it }: { verdict: 'approved' | 'rejected' | undefined }, model: string) =>
       decidePassStart({
         ...it,
-        verdictOn: () => verdict as never,
+        verdictOn: (seq: number) => (verdict === undefined ? undefined : { outcome: verdict, seq: seq + 1 }),
         currentModel: () => model,
       } as never),
     given: [

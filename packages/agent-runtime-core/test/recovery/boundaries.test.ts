@@ -275,18 +275,23 @@ describe('a pass after a crash (docs/semantics.md 14.3)', () => {
     const asked: number[] = []
     const verdictOn = (seq: number) => {
       asked.push(seq)
-      return 'approved' as const
+      return { outcome: 'approved', seq: 8 } as const
     }
     expect(start({ policy, verdictOn })).toEqual({ as: 'run' })
     expect(asked).toEqual([7])
     expect(start({ policy })).toEqual({ as: 'ask', failure: crash })
-    expect(start({ policy, verdictOn: () => 'rejected' })).toEqual({ as: 'refuse', failure: crash })
+    expect(start({ policy, verdictOn: () => ({ outcome: 'rejected', seq: 8 }) })).toEqual({
+      as: 'refuse',
+      failure: crash,
+    })
     const restart = { table: defaultRecoveryTable, fallbackModels: [] }
     const failure = {
       ...crash,
       seq: 4,
       recovery: { category: 'crash', kind: 'error', strategy: 'restart' },
     } as const
-    expect(start({ policy: restart, failure, verdictOn: () => 'rejected' })).toEqual({ as: 'run' })
+    expect(start({ policy: restart, failure, verdictOn: () => ({ outcome: 'rejected', seq: 8 }) })).toEqual({
+      as: 'run',
+    })
   })
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { pastFailure } from '../../src/recovery/past-failure.ts'
 import { decidePassStart, type PassStartCase } from '../../src/recovery/pass-start.ts'
 import { defaultRecoveryTable, type RecoveryChoice } from '../../src/recovery/recovery.ts'
+import type { WaitOutcome } from '../../src/wait/wait.ts'
 
 const requeued = (seq: number, data: Record<string, unknown>) => ({
   seq,
@@ -12,6 +13,9 @@ const requeued = (seq: number, data: Record<string, unknown>) => ({
 const asked = { category: 'timeout', kind: 'timeout', strategy: 'human_escalation' } as const
 const retried = requeued(4, { attempt: 2, reason: 'retry', error: { message: 'no' }, recovery: asked })
 const died = requeued(7, { attempt: 3, reason: 'owner_dead' })
+
+/** The answer of a person about the failure of event 4. */
+const said = (outcome: WaitOutcome, seq = 6) => ({ outcome, seq })
 
 const start = (change: Partial<PassStartCase>, crash: RecoveryChoice = 'restart') =>
   decidePassStart({
@@ -80,13 +84,13 @@ describe('recovery: how a pass begins', () => {
   test('14.3 a person is asked first, once for each failure; no ends it', () => {
     const past = pastFailure([retried])
     expect(start(past)).toMatchObject({ as: 'ask', failure: { seq: 4 } })
-    expect(start({ ...past, verdictOn: () => 'approved' })).toEqual({ as: 'run' })
-    expect(start({ ...past, verdictOn: () => 'rejected' })).toMatchObject({
+    expect(start({ ...past, verdictOn: () => said('approved') })).toEqual({ as: 'run' })
+    expect(start({ ...past, verdictOn: () => said('rejected') })).toMatchObject({
       as: 'refuse',
       failure: { seq: 4 },
     })
     // Nobody answered in time: that is no yes.
-    expect(start({ ...past, verdictOn: () => 'timed_out' })).toMatchObject({
+    expect(start({ ...past, verdictOn: () => said('timed_out') })).toMatchObject({
       as: 'refuse',
       failure: { seq: 4 },
     })
@@ -111,8 +115,18 @@ describe('recovery: how a pass begins', () => {
       expect(start(pastFailure([handedOver, died]), choice)).toEqual({ as: 'run' })
     const both = {
       ...pastFailure([retried, died]),
-      verdictOn: (seq: number) => (seq === 4 ? ('approved' as const) : undefined),
+      verdictOn: (seq: number) => (seq === 4 ? said('approved') : undefined),
     }
     expect(start(both, 'human_escalation')).toMatchObject({ as: 'ask', failure: { seq: 7 } })
+  })
+
+  test('14.3 the end of a process before the answer says nothing: its pass was only to ask', () => {
+    const past = pastFailure([retried, died])
+    for (const choice of ['human_escalation', 'fail', 'fallback_agent'] as const) {
+      expect(start(past, choice)).toMatchObject({ as: 'ask', failure: { seq: 4 } })
+      expect(start({ ...past, verdictOn: () => said('approved', 9) }, choice)).toEqual({ as: 'run' })
+      const later = start({ ...past, verdictOn: (seq) => (seq === 4 ? said('approved') : undefined) }, choice)
+      expect(later).toMatchObject({ failure: { seq: 7 } })
+    }
   })
 })

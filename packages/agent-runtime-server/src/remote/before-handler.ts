@@ -60,7 +60,7 @@ export async function hasTurn(begun: Begun): Promise<boolean> {
     await callOther(begun, other)
     return false
   }
-  const verdictOn = (seq: number) => memos.waits.find(({ key }) => key === escalationKey(seq))?.outcome
+  const verdictOn = (seq: number) => memos.waits.find(({ key }) => key === escalationKey(seq))
   const start = decidePassStart({ ...memos, verdictOn, policy: undefined, currentModel: () => undefined })
   switch (start.as) {
     case 'ask':

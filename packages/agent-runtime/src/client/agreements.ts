@@ -5,6 +5,7 @@ import {
   isName,
   nameRule,
   type ConfigProblem,
+  type ExecutionConfig,
   RuntimeError,
   show,
 } from '@ku0/agent-runtime-core'
@@ -83,5 +84,18 @@ export function agreementProblems(given: unknown): readonly ConfigProblem[] {
       ]
     names.add(it.name)
     return []
+  })
+}
+
+/** Agreements that say what happens without credits, in a process that keeps none. Source: `docs/credits.md`. */
+export function creditProblems(
+  agreements: readonly Agreement[] = [],
+  { shares }: Pick<ExecutionConfig, 'shares'>,
+): readonly ConfigProblem[] {
+  if (shares?.ledger === true) return []
+  return agreements.flatMap(({ name, outOfCredits = 'run' }, index): ConfigProblem[] => {
+    if (outOfCredits === 'run') return []
+    const allowed = `'run' or left out in the agreement ${show(name)}, because no credits are kept; config.shares: { ledger: true } keeps them`
+    return [{ path: `agreements[${index}].outOfCredits`, allowed, given: outOfCredits }]
   })
 }

@@ -16,7 +16,7 @@ import type { Attempt } from './attempt.ts'
 export function passStart(attempt: Attempt, { recovery }: TaskDefinition, memos: Memos): PassStart {
   return decidePassStart({
     ...memos,
-    verdictOn: (seq) => memos.waits.get(escalationKey(seq))?.outcome,
+    verdictOn: (seq) => memos.waits.get(escalationKey(seq)),
     policy: recovery,
     currentModel: () => attempt.model,
   })

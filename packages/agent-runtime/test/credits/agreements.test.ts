@@ -93,6 +93,35 @@ describe('an agreement', () => {
     expect(await runtime.result(held)).toBe('done')
   })
 
+  test('11.9 is refused by a runtime that keeps no credits if it says what happens without them', async () => {
+    const made = (outOfCredits: 'reject' | 'park' | 'run', config: object) =>
+      createRuntime({
+        store: 'sqlite::memory:',
+        thread: false,
+        tasks: [work, inner],
+        logger: false,
+        agreements: [
+          defineAgreement({ name: 'gold', client: 'acme' }),
+          defineAgreement({ name: 'strict', client: 'poor', outOfCredits }),
+        ],
+        ...config,
+      })
+    for (const outOfCredits of ['reject', 'park'] as const)
+      for (const config of [{}, { config: { shares: {} } }])
+        await expect(made(outOfCredits, config)).rejects.toMatchObject({
+          code: 'invalid_config',
+          problems: [
+            {
+              path: 'agreements[1].outOfCredits',
+              allowed: expect.stringContaining('config.shares: { ledger: true }') as string,
+              given: outOfCredits,
+            },
+          ],
+        })
+    await using _ = await made('run', {})
+    await using __ = await made('reject', { config: { shares: { ledger: true } } })
+  })
+
   test('11.9 says what happens without credits, whatever the shares say', async () => {
     await using runtime = await createRuntime({
       store: 'sqlite::memory:',

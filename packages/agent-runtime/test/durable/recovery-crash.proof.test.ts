@@ -72,6 +72,40 @@ describe('execution: recovery of a task whose process dies', () => {
     expect(crashedAfter.length).toBeGreaterThan(8)
   })
 
+  test('14.3 A05 a process that dies while it only asks a person is no second question', async () => {
+    const pay = defineTask(
+      { type: 'pay', input: z.any(), recovery: { crash: 'human_escalation' } },
+      (ctx) => {
+        if (ctx.failure === undefined) throw new Error('the bank refused')
+        return 'paid'
+      },
+    )
+    const asked: boolean[] = []
+    const numbers: number[] = []
+    await sweepCrashes({
+      tasks: [pay],
+      async script(life) {
+        const { taskId } = await life.runtime.submit(pay, 1)
+        for (;;) {
+          await life.settle()
+          const [open] = (await life.runtime.approvals.list()).approvals
+          if (open === undefined) return await life.result(taskId)
+          const about = (open.artifact as { attempt: number }).attempt
+          // A process has died between the failure and the question.
+          asked.push(((await life.runtime.status(taskId))?.attempt ?? 0) > about + 1)
+          await life.runtime.approvals.approve(open.approvalId)
+        }
+      },
+      check: () => {
+        const [diedBefore] = asked
+        if (diedBefore === true) numbers.push(asked.length)
+        asked.length = 0
+      },
+    })
+    expect(numbers.length).toBeGreaterThan(0)
+    expect(new Set(numbers)).toEqual(new Set([1]))
+  })
+
   test('14.3 A05 a crash after any commit calls the other agent once', async () => {
     const schemas = { input: z.string(), output: z.string() }
     const careful = defineTask({ type: 'careful', ...schemas }, async (ctx, text) => {
