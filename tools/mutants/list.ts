@@ -394,6 +394,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('limits', '12.5 a task that ends later'),
   },
   {
+    name: '11.9 a task that costs nothing waits until its client is out of debt',
+    file: `${core}ledger/afford.ts`,
+    edits: [['return asked > 0 && credits < asked', 'return credits < asked']],
+    killedBy: conformance('limits', '11.9 a task with an estimate of 0'),
+  },
+  {
     name: '11.9 a client is asked for credits by each of its tasks that lacks them',
     file: `${core}ledger/ask.ts`,
     edits: [['  if (client.asks !== null) return\n', '']],

@@ -92,7 +92,7 @@ export class LedgerAudit {
     if (this.#ledger === undefined || choice === 'run' || row.fence > 0 || measured?.held !== undefined)
       return false
     const credits = clients.find(({ name }) => name === client)?.credits ?? 0
-    return credits < estimate * MICRO
+    return estimate > 0 && credits < estimate * MICRO
   }
 
   /** After a commit. */

@@ -581,6 +581,25 @@ export function credits({ rule, timed, expect }: Suite): void {
   )
 
   rule(
+    '11.9 a task with an estimate of 0 needs no credits, also where its client is in debt',
+    async (scene) => {
+      await scene.worker('w', 2)
+      await scene.write({ kind: 'putClient', name: 'ada', credits: 6 })
+      const dear = await scene.running(mine(6))
+      await complete(scene, dear, 8)
+      expect(await standing(scene)).toMatchObject({ credits: -2 })
+      const paid = await scene.accepted(mine(0.000_001))
+      const free = await scene.accepted(mine(0, { lane: 'batch' }))
+      expect((await scene.read({ kind: 'explain', taskId: free }))?.credits).toBe(undefined)
+      expect(await scene.claim()).toMatchObject({ taskId: free })
+      await scene.idle()
+      expect(await scene.state(paid)).toBe('queued')
+      expect((await standing(scene))?.asks).toMatchObject({ taskId: paid, missing: 2.000_001 })
+    },
+    selling,
+  )
+
+  rule(
     '11.9 a task that has started goes on without credits when it comes back from a wait',
     async (scene) => {
       await buy(scene, 5)

@@ -6,7 +6,7 @@ import type { Submission } from '../submit/submission.ts'
 import type { TaskRow } from '../task/row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
-/** Whether a task that starts next waits for credits: those of its client, in millionths, do not cover its estimate. Source: `docs/semantics.md 11.9`. */
+/** Whether a task that starts next waits for credits: those of its client, in millionths, do not cover its estimate. An estimate of 0 needs none. Source: `docs/semantics.md 11.9`. */
 export function wantsCredits(
   shares: Pick<SharesConfig, 'ledger' | 'outOfCredits'> | undefined,
   credits: number,
@@ -15,7 +15,8 @@ export function wantsCredits(
   if (shares?.ledger !== true || (account?.outOfCredits ?? shares.outOfCredits) === 'run') return false
   // It was charged at its first start.
   if ((account?.charge ?? null) !== null) return false
-  return credits < (account?.cost ?? MICRO)
+  const asked = account?.cost ?? MICRO
+  return asked > 0 && credits < asked
 }
 
 /** The same for a task of a stream. */
@@ -35,8 +36,9 @@ export function exceededCredits(ws: WorkingSet, it: Submission): Objection | und
   const row = ws.clients.get(name)
   const credits = row === undefined ? shares.startCredits : row.credits / MICRO
   const asked = it.cost ?? 1
-  if (Math.round(credits * MICRO) >= Math.round(asked * MICRO)) return undefined
-  const missing = (Math.round(asked * MICRO) - Math.round(credits * MICRO)) / MICRO
+  const cost = Math.round(asked * MICRO)
+  const missing = (cost - Math.round(credits * MICRO)) / MICRO
+  if (cost === 0 || missing <= 0) return undefined
   const agreement = it.labels?.['agreement']
   const under = agreement === undefined ? '' : ` under the agreement ${JSON.stringify(agreement)}`
   return {

@@ -23,6 +23,18 @@ describe('11.9 a task that starts next', () => {
     { what: 'is covered by that one', credits: one, account: null, waits: false },
     { what: 'was charged at its first start', credits: 0, account: { cost: one, charge: one }, waits: false },
     {
+      what: 'is estimated to cost nothing, and its client is in debt',
+      credits: -2 * one,
+      account: { cost: 0 },
+      waits: false,
+    },
+    {
+      what: 'is estimated to cost a millionth, and its client is in debt',
+      credits: -2 * one,
+      account: { cost: 1 },
+      waits: true,
+    },
+    {
       what: 'may run into debt by its agreement',
       credits: 0,
       account: { outOfCredits: 'run' },

@@ -107,6 +107,19 @@ describe('a submission beyond the credits of its client (docs/semantics.md 11.9)
     expect(objection({ cost: 2.000_001 })?.verdict).toMatchObject({ asked: 2.000_001 })
   })
 
+  test('11.9 is accepted with an estimate of 0, however deep in debt its client is', () => {
+    const deep = (cost: number) =>
+      exceededCredits(workingSet({ clients: clientsOf(client({ credits: -2 * one })) }, rejecting), {
+        type: 'work',
+        lane: 'batch',
+        input: '1',
+        client: 'ada',
+        cost,
+      })
+    expect(deep(0)).toBe(undefined)
+    expect(deep(0.000_001)?.verdict).toMatchObject({ credits: -2, asked: 0.000_001 })
+  })
+
   test('11.9 is accepted where they cover it to the millionth, and costs one credit by default', () => {
     expect(objection({ cost: 2 })).toBeUndefined()
     expect(objection({})).toBeUndefined()
