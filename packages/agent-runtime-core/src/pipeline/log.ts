@@ -181,7 +181,7 @@ export function deliveryFor(
   max: number,
 ): Delivery {
   const part = partAt(log, at)
-  const heads = types.map((type): Head => ({ type, left: leftFor(log, part, type), at: 0 }))
+  const heads = [...new Set(types)].map((type): Head => ({ type, left: leftFor(log, part, type), at: 0 }))
   const ranges: LogRange[] = []
   const counts = new Map(Object.entries(part.taken))
   for (let room = max; room > 0;) {

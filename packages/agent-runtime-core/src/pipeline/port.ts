@@ -38,7 +38,7 @@ export interface PipelineWrites {
       | StageRefusal
       | { readonly fenced: 'stale' }
   }
-  /** The next events of some types for a stage, `max` at the most. Source: `docs/semantics.md 13.2`. */
+  /** The next events of some types for a stage, `max` at the most. A type is named once. Source: `docs/semantics.md 13.2`. */
   receive: {
     fields: {
       readonly leaseId: string

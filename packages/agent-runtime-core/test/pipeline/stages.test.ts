@@ -170,6 +170,11 @@ describe('13.2 the log of a pipeline', () => {
     ])
   })
 
+  test('gives each event once to a task that names its type twice', () => {
+    const it = after(two, ['x', 3])
+    expect(taken(it, 'to', ['x', 'x'], 2).ranges).toEqual([[1, 2]])
+  })
+
   test('has room for a type until a stage has maxUnread of it to receive; a stage that has ended holds nobody back', () => {
     const it = after(two, ['x', 2])
     expect(hasRoom(it, 'x')).toBe(true)

@@ -339,7 +339,16 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     events: z.array(json).min(1),
     keyHashes: z.array(whole.max(KEY_HASHES - 1, { error: keyHashText }).nullable()).optional(),
   },
-  receive: { leaseId, key: pipelineKey, position: whole, types: z.array(name).min(1), max: whole.min(1) },
+  receive: {
+    leaseId,
+    key: pipelineKey,
+    position: whole,
+    types: z
+      .array(name)
+      .min(1)
+      .refine((it) => new Set(it).size === it.length, { error: 'types of events, each once' }),
+    max: whole.min(1),
+  },
   checkpoint: { leaseId, data: json },
   appendOutput: { leaseId, chunks: z.array(json), round: whole.optional() },
   progress: { leaseId, progress: json },

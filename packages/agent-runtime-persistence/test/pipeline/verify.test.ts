@@ -87,3 +87,11 @@ test('13.2 each partition has received its own events in order, and has the othe
 async function placesAfter(it: Spoiled, edit: string): Promise<readonly string[]> {
   return places(await it.after((db) => db.exec(edit))) ?? []
 }
+
+test('a receipt that names a type twice is refused', async () => {
+  await storeWith(':memory:', async (scene) => {
+    const { write } = await deeds.receive(scene)
+    const twice = { ...write, types: ['x', 'x'] } as typeof write
+    await expect(scene.write(twice)).rejects.toThrow('receive types: types of events, each once')
+  })
+})
