@@ -134,7 +134,7 @@ async function waited(
   return outcome.resolved.find(({ key }) => key === wait.key)
 }
 
-/** The settings of the other task type, as a worker that runs it says. Whoever does not run it may say nothing about it. */
+/** The settings of the other task type, as a worker that runs it says. Others may say nothing about it. */
 async function settingsOf(store: ExecutionStore, task: string): Promise<TypeSettings | undefined> {
   const workers = await store.read({ kind: 'workers' })
   return workers.find(({ types, settings }) => types.includes(task) && settings?.[task] !== undefined)

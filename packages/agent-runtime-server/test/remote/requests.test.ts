@@ -332,7 +332,7 @@ describe('a failure that a table of another process has answered comes before th
     })
   })
 
-  test('14.3 what keeps the server from calling the other task keeps the first in the queue, longer each time', async () => {
+  test('14.3 a reason that keeps the server from calling the other task keeps the first in the queue, longer each time', async () => {
     const delay = async (interruptions: number) => {
       const { claims, store, taskId } = await failed({ task: 'careful' }, {}, {}, interruptions)
       expect(await claims()).toEqual([])

@@ -119,7 +119,7 @@ describe('an agreement', () => {
           ],
         })
     await using _ = await made('run', {})
-    await using __ = await made('reject', { config: { shares: { ledger: true } } })
+    await using other = await made('reject', { config: { shares: { ledger: true } } })
   })
 
   test('11.9 says what happens without credits, whatever the shares say', async () => {
