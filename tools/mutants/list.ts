@@ -364,6 +364,29 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/agents/registry.test.ts', '12.0 finds an agent'],
   },
   {
+    name: '14.3 the death of a process hides what the table decided before it',
+    file: `${persistence}views/explain.ts`,
+    edits: [
+      [
+        'if (recovery !== undefined) decided =',
+        'if (recovery === undefined) decided = undefined\n      else decided =',
+      ],
+    ],
+    killedBy: conformance('explain', '14.3 a task whose process died'),
+  },
+  {
+    name: '14.3 a restart by a supervisor is told as a retry',
+    file: `${core}recovery/answered.ts`,
+    edits: [["'retry_with_backoff' : 'restart'", "'retry_with_backoff' : 'retry_with_backoff'"]],
+    killedBy: ['packages/agent-runtime/test/supervision/supervision.test.ts', 'whatever its table says'],
+  },
+  {
+    name: 'a task that went on when a key found it is said to have failed before',
+    file: `${runtime}client/result.ts`,
+    edits: [['foundAt !== undefined && record.finishedAt <= foundAt', 'foundAt !== undefined']],
+    killedBy: ['packages/agent-runtime/test/client/said.test.ts', 'says nothing of that'],
+  },
+  {
     name: '11.9 an agreement that says what happens without credits is taken where none are kept',
     file: `${runtime}client/agreements.ts`,
     edits: [["if (outOfCredits === 'run') return []", 'if (outOfCredits !== name) return []']],

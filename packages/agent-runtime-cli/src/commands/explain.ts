@@ -73,10 +73,11 @@ function several<T>(all: readonly T[]): readonly T[] {
   return all.length > 1 ? all : []
 }
 
-function requeuedText({ times, last }: NonNullable<Explanation['requeued']>): string {
+function requeuedText({ times, last, decided }: NonNullable<Explanation['requeued']>): string {
   const why =
     last.recovery === undefined ? requeueWords[last.reason] : `it failed: ${recoveryWords(last.recovery)}`
-  return `${many(times, 'time')}, last because ${why}`
+  const before = decided === undefined ? '' : `; before that it failed: ${recoveryWords(decided.recovery)}`
+  return `${many(times, 'time')}, last because ${why}${before}`
 }
 
 const requeueWords: Readonly<Record<NonNullable<Explanation['requeued']>['last']['reason'], string>> = {

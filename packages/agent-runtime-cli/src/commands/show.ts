@@ -110,7 +110,10 @@ function redLine(text: string): Piece {
 
 /** The recovery from the last failure, by the table of the task's type. */
 function recoveryIn(events: readonly RuntimeEvent[]): string | undefined {
-  const last = events.findLast(({ type }) => type === 'task.requeued')
+  // A process that died since, or gave it back, decided nothing.
+  const last = events.findLast(
+    ({ type, data }) => type === 'task.requeued' && (data.recovery ?? data.restartedBy) !== undefined,
+  )
   const recovery = last?.type === 'task.requeued' ? last.data.recovery : undefined
   return recovery === undefined ? undefined : `after ${recovery.category}: ${recoveryWords(recovery)}`
 }

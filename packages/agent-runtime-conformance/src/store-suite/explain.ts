@@ -460,6 +460,22 @@ export function explains({ rule, timed, twice, expect, seeds }: Suite): void {
     },
   )
 
+  timed('14.3 a task whose process died tells what its table decided before that', async (scene) => {
+    const claim = await scene.running()
+    const recovery = { category: 'timeout', kind: 'timeout', strategy: 'restart' } as const
+    await scene.settle(claim, { as: 'retry', error: '{"message":"slow"}', delayMs: 0, recovery })
+    const at = scene.now
+    expect((await explain(scene, claim.taskId)).requeued?.decided).toBe(undefined)
+    scene.free(claim.workerId)
+    await scene.claim()
+    await scene.jump(30_000)
+    expect((await explain(scene, claim.taskId)).requeued).toMatchObject({
+      times: 2,
+      last: { reason: 'expired' },
+      decided: { at, recovery },
+    })
+  })
+
   timed(
     'C17 a task that failed tells how often its leases were lost, and one that goes on, too',
     async (scene) => {

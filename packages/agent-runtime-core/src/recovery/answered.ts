@@ -15,14 +15,15 @@ export function errorOfPast({ error, reason }: PastFailure): ErrorRecord {
   return { name: 'RuntimeError', message, code: 'lease_lost' }
 }
 
-/** The answer to it. Where no table decided, the retry policy or the end of the process did. Source: `docs/semantics.md 14.3`. */
+/** The answer to it. Where no table decided, a supervisor, the retry policy or the end of the process did. Source: `docs/semantics.md 14.3`. */
 export function decisionOfPast(failure: PastFailure): Pick<Recovered, 'category' | 'kind' | 'strategy'> {
   if (failure.recovery !== undefined) return failure.recovery
   if (failure.reason !== 'retry') return { category: 'crash', kind: 'crashed', strategy: 'restart' }
   const error = errorOfPast(failure)
   const kind = kindOf(error)
   const category = kind === 'error' ? categoriesOf(error)[0] : categoryOfKind(kind)
-  return { category: category ?? 'crash', kind, strategy: 'retry_with_backoff' }
+  const strategy = failure.restartedBy === undefined ? 'retry_with_backoff' : 'restart'
+  return { category: category ?? 'crash', kind, strategy }
 }
 
 /** The wait of a task for a person who says what becomes of it after a failure. Source: `docs/semantics.md 14.3`. */

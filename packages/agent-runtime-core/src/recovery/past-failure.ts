@@ -15,6 +15,8 @@ export interface PastFailure {
   readonly error?: string
   /** The decision about it; absent without a table. */
   readonly recovery?: Recovered
+  /** The supervisor that started the task again after it. */
+  readonly restartedBy?: string
 }
 
 /** The failures that a task's returns to the queue report. */
@@ -110,6 +112,7 @@ export function pastFailure(
       reason,
       ...(error === undefined ? {} : { error: canonical(error) }),
       ...(recovery === undefined ? {} : { recovery }),
+      ...(restartedBy === undefined ? {} : { restartedBy }),
     }
     if (reason === 'retry') [failure, crash] = [found, undefined]
     else crash = found

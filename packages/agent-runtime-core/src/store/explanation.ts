@@ -184,6 +184,8 @@ export interface Requeues {
     /** The error of the attempt that ended. */
     readonly failure?: ErrorSummary
   }
+  /** The last decision of a table of recovery, where `last` is none: its process died since, or gave it back. */
+  readonly decided?: { readonly at: number; readonly recovery: Recovered }
 }
 
 /** An error in short. The task's events have all of it. */

@@ -327,9 +327,15 @@ export function prepareExplain(
     const byReason: Partial<Record<RequeueReason, number>> = {}
     let preempted = 0
     let last: Requeues['last'] | undefined
+    let decided: Requeues['decided']
     const all = requeues.all(row.id)
     for (const { at, data } of all) {
-      const { reason, leaseId, backOff, recovery, error } = JSON.parse(data) as EventData['task.requeued']
+      const { reason, leaseId, backOff, recovery, restartedBy, error } = JSON.parse(
+        data,
+      ) as EventData['task.requeued']
+      if (recovery !== undefined) decided = { at, recovery }
+      // A supervisor decided after the table.
+      else if (restartedBy !== undefined) decided = undefined
       byReason[reason] = (byReason[reason] ?? 0) + 1
       const by = reason === 'yielded' && wasPreempted(leaseId)
       if (by) preempted += 1
@@ -342,7 +348,9 @@ export function prepareExplain(
         ...(error === undefined ? {} : { failure: errorSummary(error) }),
       }
     }
-    return last === undefined ? {} : { requeued: { times: all.length, byReason, preempted, last } }
+    if (last === undefined) return {}
+    const before = decided === undefined || last.recovery !== undefined ? {} : { decided }
+    return { requeued: { times: all.length, byReason, preempted, last, ...before } }
   }
 
   /** Only interactive tasks ask others to yield. */

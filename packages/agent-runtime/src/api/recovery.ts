@@ -37,8 +37,10 @@ export interface Fallback<To = NamedTask> {
 /** How the try before this one failed. Source: `docs/semantics.md 14.3`. */
 export interface TaskFailure {
   readonly category: FailureCategory
-  /** The answer to it. */
+  /** The answer to it; `restart` also where a supervisor started the task again. */
   readonly strategy: RecoveryStrategy
+  /** The id of that supervisor. Source: `docs/semantics.md 14.2`. */
+  readonly restartedBy?: string
   readonly kind: FailureKind
   /** The error as it was stored, without its stack. */
   readonly error: { readonly name: string; readonly message: string; readonly code?: string }

@@ -151,6 +151,8 @@ export class StoreClient implements Client {
   /** Those of the store that are in force, where they are not those of this process. */
   #inForce: StoreSettings | undefined
   readonly #said = new SaidOnce()
+  /** By receipt, when the submission was made whose key found the task. */
+  readonly #found = new WeakMap<object, number>()
   #approvals: Approvals | undefined
   #budgets: Budgets | undefined
   #supervisors: Supervisors | undefined
@@ -273,14 +275,18 @@ export class StoreClient implements Client {
   ): Promise<Receipt<Output, X>>
   submit(task: string, input: unknown, options?: SubmitOptions): Promise<Receipt>
   async submit(task: TaskType | string, input: unknown, options?: SubmitOptions): Promise<Receipt> {
-    return unlessRejected(openReceipt(await this.submissions.submit({ task, input, options })), options)
+    const askedAt = this.#deps.environment.clock.now()
+    const receipt = openReceipt(await this.submissions.submit({ task, input, options }))
+    return unlessRejected(this.#noted(receipt, askedAt), options)
   }
 
   async submitMany<Tasks extends readonly (TaskType | string)[] | []>(
     items: ItemsOf<Tasks>,
   ): Promise<ReceiptsOf<Tasks>> {
     // One receipt for each item, in their order.
-    return openReceipts(await this.submissions.submitMany(items), items) as unknown as ReceiptsOf<Tasks>
+    const askedAt = this.#deps.environment.clock.now()
+    const receipts = openReceipts(await this.submissions.submitMany(items), items)
+    return receipts.map((receipt) => this.#noted(receipt, askedAt)) as unknown as ReceiptsOf<Tasks>
   }
 
   submitGraph<const Nodes extends GraphNodes>(
@@ -290,7 +296,14 @@ export class StoreClient implements Client {
   async submitGraph(graph: unknown, options?: SubmitOptions): Promise<Receipt> {
     this.lifetime.assertTaking()
     const item = await graphSubmission(this.#deps.types, graph, options)
-    return unlessRejected(openReceipt(await this.submissions.submit(item)), options)
+    const askedAt = this.#deps.environment.clock.now()
+    return unlessRejected(this.#noted(openReceipt(await this.submissions.submit(item)), askedAt), options)
+  }
+
+  /** A task that a key has found may have ended before, or go on: {@link result} tells the one from the other. */
+  #noted(receipt: Receipt, askedAt: number): Receipt {
+    if (receipt.accepted && receipt.deduplicated) this.#found.set(receipt, askedAt)
+    return receipt
   }
 
   async status(task: Receipt | string): Promise<TaskStatus | undefined> {
@@ -309,7 +322,7 @@ export class StoreClient implements Client {
       throw new TaskRejected(taskId, task.reason, task.message, task.forGood)
     const { log, values } = this.#deps
     const deps = { store: this.#store, feed: this.feed, deadlines: this.deadlines, log, values }
-    return awaitResult(deps, taskId, options, typeof task !== 'string' && task.deduplicated)
+    return awaitResult(deps, taskId, options, typeof task === 'string' ? undefined : this.#found.get(task))
   }
 
   async cancel(task: Receipt | string, options: CancelOptions = {}): Promise<boolean> {
@@ -351,7 +364,8 @@ export class StoreClient implements Client {
   retry(taskId: string, options?: RetryOptions): Promise<Receipt>
   async retry(task: Receipt | string, options?: RetryOptions): Promise<Receipt> {
     this.lifetime.assertTaking()
-    return openReceipt(await retryTask(this.#deps, taskIdOf('retry', task), options))
+    const askedAt = this.#deps.environment.clock.now()
+    return this.#noted(openReceipt(await retryTask(this.#deps, taskIdOf('retry', task), options)), askedAt)
   }
 
   async retryMany(

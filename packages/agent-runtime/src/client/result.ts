@@ -28,13 +28,13 @@ export interface ResultDeps {
  * The output of a task, once it has one. The subscription to its halt comes before the first read, so no halt
  * is missed. After a halt the task is read again, so it does not matter which event reported it, or how
  * often. A task that is parked as diverged goes on only after somebody acts, so the waiting caller gets an
- * error; the task may have been resumed by the time it is read.
+ * error; the task may have been resumed by the time it is read. `foundAt`: when the key of a submission found it.
  */
 export async function awaitResult(
   deps: ResultDeps,
   taskId: string,
   options: WaitOptions,
-  wasFoundByKey: boolean,
+  foundAt: number | undefined,
 ): Promise<unknown> {
   options.signal?.throwIfAborted()
   using limit = limitOf(deps.deadlines, taskId, options)
@@ -42,10 +42,10 @@ export async function awaitResult(
   for (;;) {
     using halt = deps.feed.awaitHalt(taskId)
     const first = await read(deps.store, taskId)
-    if (hasHalted(first)) return outputOf(first, wasFoundByKey, deps.values)
+    if (hasHalted(first)) return outputOf(first, foundAt, deps.values)
     await (limit.reached === undefined ? halt.halted : Promise.race([halt.halted, limit.reached]))
     const halted = await read(deps.store, taskId)
-    if (hasHalted(halted)) return outputOf(halted, wasFoundByKey, deps.values)
+    if (hasHalted(halted)) return outputOf(halted, foundAt, deps.values)
   }
 }
 
@@ -70,7 +70,7 @@ export function noTask(taskId: string): RuntimeError {
   })
 }
 
-function outputOf(record: TaskRecord, wasFoundByKey: boolean, values: ValueCodec): unknown {
+function outputOf(record: TaskRecord, foundAt: number | undefined, values: ValueCodec): unknown {
   switch (record.state) {
     case 'completed':
       return values.decode(record.output)
@@ -79,7 +79,7 @@ function outputOf(record: TaskRecord, wasFoundByKey: boolean, values: ValueCodec
         record.taskId,
         record.kind,
         decode(record.error) as ErrorRecord,
-        wasFoundByKey ? earlier(record.finishedAt) : '',
+        foundAt !== undefined && record.finishedAt <= foundAt ? earlier(record.finishedAt) : '',
       )
     case 'canceled':
       throw new TaskCanceled(record.taskId, record.reason)

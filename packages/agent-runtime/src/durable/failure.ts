@@ -36,6 +36,7 @@ export function failureIn(memos: Memos, values: ValueCodec, attempt: number): Ta
     kind,
     error: { name, message, ...(code === undefined ? {} : { code }) },
     attempt: failure.attempt,
+    ...(failure.restartedBy === undefined ? {} : { restartedBy: failure.restartedBy }),
     ...(feedback === undefined ? {} : { feedback }),
   }
 }

@@ -28,6 +28,23 @@ describe('a failed task that an idempotency key finds', () => {
     )
     expect(await runtime.result(await runtime.retry(again))).toBe('well')
   })
+
+  test('says nothing of that if it went on when the key found it', async () => {
+    const task = defineTask({ type: 'slow', input }, async (ctx) => {
+      await ctx.sleep('a while', 1_000)
+      throw new Error('boom')
+    })
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
+    await runtime.submit(task, null, { idempotencyKey: 'k' })
+    const item = { task, input: null, options: { idempotencyKey: 'k' } } as const
+    const found = [await runtime.submit(task, null, item.options), ...(await runtime.submitMany([item]))]
+    await elapse(1_000)
+    for (const receipt of found) {
+      expect(receipt).toMatchObject({ deduplicated: true })
+      const failed = await runtime.result(receipt).catch((error: unknown) => error as Error)
+      expect(failed).toMatchObject({ message: `task ${receipt.taskId} failed (error): boom` })
+    }
+  })
 })
 
 describe('a signal that nobody waits for', () => {

@@ -84,6 +84,20 @@ describe('supervisors', () => {
     expect(paid).toEqual([])
   })
 
+  test('14.2 14.3 tell the next try of a child that they started it again, whatever its table says', async () => {
+    const told: unknown[] = []
+    const task = defineTask({ type: 'told', input: z.undefined(), recovery: { crash: 'fail' } }, (ctx) => {
+      told.push(ctx.failure)
+      if (ctx.failure === undefined) throw new Error('broken')
+    })
+    const boss = defineSupervisor({ type: 'boss', input: z.undefined(), children: { only: { task } } })
+    await using it = await createTestRuntime({ tasks: [boss, task] })
+    const receipt = await it.runtime.submit(boss, undefined)
+    await it.result(receipt)
+    const failure = { category: 'crash', kind: 'error', attempt: 1, error: { message: 'broken' } }
+    expect(told).toMatchObject([undefined, { ...failure, strategy: 'restart', restartedBy: receipt.taskId }])
+  })
+
   test('14.1 a child gets the failure of a task that it has called again, unless it calls it under another key', async () => {
     let calls = 0
     const asked = defineTask({ type: 'asked', input: z.undefined() }, () => {
