@@ -118,8 +118,8 @@ describe('an agreement', () => {
             },
           ],
         })
-    await using _ = await made('run', {})
-    await using other = await made('reject', { config: { shares: { ledger: true } } })
+    await (await made('run', {})).stop()
+    await (await made('reject', { config: { shares: { ledger: true } } })).stop()
   })
 
   test('11.9 says what happens without credits, whatever the shares say', async () => {
