@@ -118,8 +118,12 @@ describe('an agreement', () => {
             },
           ],
         })
-    await (await made('run', {})).stop()
-    await (await made('reject', { config: { shares: { ledger: true } } })).stop()
+    await using runs = await made('run', {})
+    await using sells = await made('reject', { config: { shares: { ledger: true } } })
+    expect([await runs.agreements.get('strict'), await sells.agreements.get('strict')]).toMatchObject([
+      { outOfCredits: 'run' },
+      { outOfCredits: 'reject' },
+    ])
   })
 
   test('11.9 says what happens without credits, whatever the shares say', async () => {
