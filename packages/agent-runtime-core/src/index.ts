@@ -122,6 +122,7 @@ export {
   publicationKey,
   receiptKey,
   STAGE_WAIT_NAME,
+  stageCallText,
   stageKey,
   type StagePart,
   stagePartText,

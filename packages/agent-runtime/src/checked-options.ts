@@ -422,12 +422,13 @@ function partProblems(
   types: ReadonlyMap<string, TaskDefinition>,
   workers: WorkerProcessOptions['workers'],
 ): ConfigProblem[] {
-  const known = [...types.keys()]
   return [...types.values()].flatMap((task) =>
     runsHere(task.type, workers)
       ? namedBy(task).flatMap(({ place, type }) => {
           if (types.has(type)) return []
-          const meant = suggestionFor(type, known)
+          // Nothing starts itself.
+          const others = [...types.keys()].filter((other) => other !== task.type)
+          const meant = suggestionFor(type, others)
           const hint = meant === undefined ? '' : `, did you mean ${meant}?`
           return [
             {

@@ -15,6 +15,7 @@ import {
   defineTask,
   identityEdge,
   passThrough,
+  type TaskContext,
   type TaskDefinition,
   toAgentView,
   type WorkerOptions,
@@ -132,6 +133,122 @@ describe('mistakes are named', () => {
       expect(await told(() => open(market))).toContain(`stages.${stage}`)
     },
   )
+
+  test('5.5 a task that is missing is never said to be the one that names it', async () => {
+    const unit = { input: z.number() }
+    const record = definePipeline({ name: 'strange', stages: [{ name: 'first', task: stranger }] })
+    const same = defineGraph({ type: 'judgs', ...unit, nodes: { only: { task: judge } } })
+    const found = await createRuntime({
+      store: 'sqlite::memory:',
+      tasks: [record, same] as TaskDefinition[],
+      thread: false,
+      logger: false,
+    }).catch((error: ConfigError) => error.problems)
+    const allowed = 'one of the tasks of this program, or add it to them'
+    expect(found).toEqual([
+      { path: "pipeline 'strange': stage 'first' task", allowed, given: 'stranger' },
+      { path: "graph 'judgs': node 'only' task", allowed, given: 'judge' },
+    ])
+  })
+
+  test('a misspelt option of a definition, with the options that it has and its own word', async () => {
+    const agent = defineAgent(
+      { name: 'agent', capabilities: [], domain: [], input: z.number(), output: z.number() },
+      (_, n) => n,
+    )
+    const unit = { input: z.number() }
+    const stages = [{ name: 'first', task: known }]
+    const nodes = { only: { task: known } }
+    const market = { name: 'm', ...unit, output: z.number(), agents: [agent] }
+    const ofTask =
+      'lane, timeoutMs, abortGraceMs, profile, limits, model, budget, tools, retry, recovery, domain, rateLimited, replay, errors, oversight'
+    const isolated = `${ofTask}, isolation, module, memoryMb`
+    const asked: readonly (readonly [() => unknown, string])[] = [
+      [
+        () => defineSupervisor({ type: 's', ...unit, maxRestart: 3 } as never),
+        "supervisor 's': maxRestart: no such option, did you mean maxRestarts?; given 3",
+      ],
+      [
+        () => defineSupervisor({ type: 's', ...unit, colour: 3 } as never),
+        `supervisor 's': colour: no such option; there are type, input, children, strategy, maxRestarts, periodMs, endsWith, shutdownMs, results, ${isolated}; given 3`,
+      ],
+      [
+        () => definePipeline({ name: 'p', stages, maxUnreed: 3 } as never),
+        "pipeline 'p': maxUnreed: no such option, did you mean maxUnread?; given 3",
+      ],
+      [
+        () => definePipeline({ name: 'p', stages, colour: 3 } as never),
+        `pipeline 'p': colour: no such option; there are name, input, stages, maxUnread, ${isolated}; given 3`,
+      ],
+      [
+        () => definePipeline({ name: '', stages, timeoutMs: -1 }),
+        "pipeline '…': timeoutMs: a number of ms above 0",
+      ],
+      [
+        () => defineGraph({ type: 'g', ...unit, nodes, concurency: 3 } as never),
+        "graph 'g': concurency: no such option, did you mean concurrency?; given 3",
+      ],
+      [
+        () => defineGraph({ type: 'g', nodes, colour: 3 } as never),
+        `graph 'g': colour: no such option; there are type, input, nodes, concurrency, onFailure, ${isolated}; given 3`,
+      ],
+      [() => defineGraph({ type: 'g', nodes } as never), "graph 'g': input: a schema, such as"],
+      [
+        () => defineMarketplace({ ...market, rankings: {} } as never),
+        "marketplace 'm': rankings: no such option, did you mean ranking?; given {}",
+      ],
+      [
+        () => defineMarketplace({ ...market, colour: 3 } as never),
+        `marketplace 'm': colour: no such option; there are name, input, output, agents, contracted, stages, ranking, weights, ${ofTask}; given 3`,
+      ],
+      [
+        () => defineMarketplace({ ...market, timeoutMs: -1, weights: { quality: 2 } }),
+        "marketplace 'm': timeoutMs: a number of ms above 0",
+      ],
+    ]
+    for (const [define, message] of asked) expect(await told(define)).toContain(message)
+  })
+
+  test('the task of a child or a stage may be of any kind, and the message names them all', async () => {
+    const task = {} as never
+    const all = 'what defineTask, defineGraph, definePipeline or defineSupervisor returns'
+    expect(
+      await told(() => defineSupervisor({ type: 's', input: z.null(), children: { a: { task } } })),
+    ).toContain(`supervisor 's': child 'a' task: ${all}`)
+    expect(await told(() => definePipeline({ name: 'p', stages: [{ name: 'a', task }] }))).toContain(all)
+  })
+
+  test('14.3 a fallback that is the task itself, in one line with what to write', async () => {
+    const unit = { input: z.number(), output: z.number() }
+    for (const fallback of [known, 'known', { type: 'known' }]) {
+      const message = await told(() =>
+        defineTask({ type: 'a', ...unit, recovery: { crash: 'fallback_agent', fallback } } as never, () => 1),
+      )
+      expect(message.split('\n').slice(1)).toEqual([
+        expect.stringMatching(
+          /^ {2}task 'a': recovery\.fallback: \{ task, model\?, cost\? \}: for a task alone, write \{ task: … \}; given /,
+        ),
+      ])
+    }
+  })
+
+  test('a supervised child by a name that is nearly right, and an amount that rounds to nothing', async () => {
+    const waits = defineTask({ type: 'waits', input: z.undefined() }, (ctx) => ctx.waitForSignal('go'))
+    const sup = defineSupervisor({ type: 'sup', input: z.null(), children: { ada: { task: waits } } })
+    await using it = await createTestRuntime({ tasks: [sup, waits], config: { shares: { ledger: true } } })
+    const { supervisors, credits } = it.runtime
+    const receipt = await it.runtime.submit(sup, null)
+    await it.settle()
+    for (const call of ['stop', 'restart'] as const) {
+      const message = await told(() => supervisors[call](receipt, 'adda'))
+      expect(message).toBe(
+        `supervisors.${call}: supervisor ${receipt.taskId} has no child 'adda', did you mean ada?`,
+      )
+    }
+    expect(await told(() => credits.purchase('a', 1e-7))).toBe(
+      'credits.purchase: an amount from 0.000001, a millionth, to 1e9; given 1e-7',
+    )
+  })
 
   test('more capacity than a maxInFlightPerWorker that is set is a warning that names both', async () => {
     const warned: [string, unknown][] = []
@@ -345,5 +462,36 @@ describe('mistakes are named', () => {
     expect(await inside((ctx) => ctx.race('r', { a: () => 1 }))).toContain("race 'r' was called inside step")
     expect(await inside((ctx) => ctx.all('r', { a: () => 1 }))).toContain("all 'r' was called inside step")
     expect(await inside((ctx) => ctx.sleep('s', 1))).toContain("sleep 's' was called inside step")
+    const page = z.string()
+    const staged = async (call: Parameters<typeof failing>[0]) => {
+      const first = defineTask({ type: 'first', input: z.undefined() }, (ctx) =>
+        ctx.publish('page', '/').then(() => null),
+      )
+      const last = defineTask({ type: 'last', input: z.undefined() }, ((ctx: never, input: never) =>
+        (ctx as TaskContext).step('around', () => call(ctx, input))) as never)
+      const line = definePipeline({
+        name: 'line',
+        stages: [
+          { name: 'first', task: first, publishes: { page } },
+          { name: 'last', task: last, subscribes: ['page'], publishes: { page, word: page } },
+        ],
+      })
+      await using it = await createTestRuntime({ tasks: [line, first, last] as TaskDefinition[] })
+      return await told(() => it.run(line, undefined as never))
+    }
+    expect(await staged((ctx) => ctx.publish('page', '/'))).toContain(
+      "ctx.publish('page') was called inside step 'around', whose function",
+    )
+    expect(
+      await staged((ctx) =>
+        ctx.publishAll({ page, word: page }, [
+          { type: 'page', data: '/' },
+          { type: 'word', data: 'a' },
+        ]),
+      ),
+    ).toContain("ctx.publish('page', 'word') was called inside step 'around'")
+    expect(await staged((ctx) => ctx.receive({ page }))).toContain(
+      "ctx.receive('page') was called inside step 'around'",
+    )
   })
 })

@@ -22,15 +22,17 @@ export function problemsIn(
     path = '',
     required = [],
     familiar = {},
+    names = Object.keys(rules),
   }: {
     readonly path?: string
     readonly required?: readonly string[]
     readonly familiar?: FamiliarNames
+    /** The options that there are, for messages; those with a rule by default. */
+    readonly names?: readonly string[]
   } = {},
 ): ConfigProblem[] {
   if (allHold(given, rules, required)) return []
-  const names = Object.keys(rules)
-  const unknown = Object.keys(given).filter((name) => !names.includes(name))
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(rules, name))
   return [
     ...unknown.map((name) => ({
       path: path + name,

@@ -134,6 +134,14 @@ export function pipelineKeyText(key: string): string | undefined {
   return `a publication of ${namesText(types.split(','), ', ')}`
 }
 
+/** The call of a stage that is recorded under such a key, as its code spells it; undefined for another key. */
+export function stageCallText(key: string): string | undefined {
+  const call = key.startsWith(PUBLICATION) ? 'publish' : key.startsWith(RECEIPT) ? 'receive' : undefined
+  if (call === undefined) return undefined
+  const [types = ''] = key.slice(key.indexOf(call) + call.length + 1).split('/')
+  return `ctx.${call}(${namesText(types.split(','), ', ')})`
+}
+
 /** Names in quotes, one after the other. */
 export function namesText(names: readonly string[], between: string): string {
   return names.map((name) => `'${name}'`).join(between)

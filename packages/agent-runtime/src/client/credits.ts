@@ -30,7 +30,7 @@ export function creditsOf({
       assertOpen()
       assertClient('purchase', client)
       if (!isAmount(amount) || amount > MAX_CREDITS || Math.round(amount * 1e6) === 0)
-        throw invalid(`credits.purchase: an amount above 0, at most 1e9; given ${show(amount)}`)
+        throw invalid(`credits.purchase: an amount from 0.000001, a millionth, to 1e9; given ${show(amount)}`)
       assertOptions('credits.purchase', options, purchaseRules)
       const { key } = options ?? {}
       const outcome = await store.write({

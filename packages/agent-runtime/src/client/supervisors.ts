@@ -9,6 +9,7 @@ import {
   RuntimeError,
   show,
   type Submission,
+  suggestionFor,
   supervisedKey,
   type SupervisorRecord,
   wholeNumber,
@@ -44,9 +45,9 @@ export function supervisorsOf({
     return record
   }
   const childOf = async (call: string, taskId: string, id: string) => {
-    const child =
-      (await read(call, taskId)).children.find((it) => it.id === id) ?? (await endedOf(taskId, id))
-    if (child === undefined) throw noChild(call, taskId, id)
+    const { children } = await read(call, taskId)
+    const child = children.find((it) => it.id === id) ?? (await endedOf(taskId, id))
+    if (child === undefined) throw noChild(call, taskId, id, children)
     return child
   }
   /** A temporary child that has ended stands in no record of its supervisor. */
@@ -137,7 +138,12 @@ export function supervisorsOf({
         case 'running':
           throw taken('supervisors.restart', id, { as: 'already_started', child: outcome.child })
         case 'unknown_child':
-          throw noChild('supervisors.restart', taskId, id)
+          throw noChild(
+            'supervisors.restart',
+            taskId,
+            id,
+            (await read('supervisors.restart', taskId)).children,
+          )
         case 'no_supervisor':
           await read('supervisors.restart', taskId)
           throw noMore('supervisors.restart', taskId)
@@ -171,8 +177,18 @@ function taken(
   return new RuntimeError('already_exists', message, { details: { id, as, taskId: child.taskId } })
 }
 
-function noChild(call: string, taskId: string, id: string): RuntimeError {
-  return new RuntimeError('not_found', `${call}: supervisor ${taskId} has no child '${id}'`, {
+function noChild(
+  call: string,
+  taskId: string,
+  id: string,
+  children: readonly { readonly id: string }[],
+): RuntimeError {
+  const meant = suggestionFor(
+    id,
+    children.map((it) => it.id),
+  )
+  const hint = meant === undefined ? '' : `, did you mean ${meant}?`
+  return new RuntimeError('not_found', `${call}: supervisor ${taskId} has no child '${id}'${hint}`, {
     details: { taskId, id },
   })
 }

@@ -1,4 +1,4 @@
-import { PATCH_KEY, READY_KEY } from '@ku0/agent-runtime-core'
+import { PATCH_KEY, READY_KEY, stageCallText } from '@ku0/agent-runtime-core'
 import type { KeyUse } from './pass/key-use.ts'
 
 /** A call of the context, or its name. */
@@ -10,5 +10,7 @@ export function nameOfCall(call: CallOrName): string {
   const { key, as, branches } = call
   if (key.startsWith(PATCH_KEY)) return `patched '${key.slice(PATCH_KEY.length)}'`
   if (key === READY_KEY) return 'ready'
+  const ofStage = stageCallText(key)
+  if (ofStage !== undefined) return ofStage
   return `${branches ?? (as === 'timer' ? 'sleep' : as)} '${key}'`
 }

@@ -1,7 +1,7 @@
 import { ConfigError, invalid, isRecord } from '@ku0/agent-runtime-core'
 import type { Declarations } from '../api/exchange.ts'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
-import { defineTask } from '../terms/task-definition.ts'
+import { defineTask, optionProblems, partsOnly } from '../terms/task-definition.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskDefinitionOptions } from '../api/task-type.ts'
 import type { GraphSettings, NodeOptions } from '../api/graphs.ts'
@@ -56,7 +56,10 @@ export function defineGraph<const Type extends string, Input extends Schema, Tas
   }
   const { nodes, concurrency, onFailure, ...options } = definition as GraphDefinition<Type, Input, Tasks>
   const settings = { ...(concurrency && { concurrency }), ...(onFailure && { onFailure }) }
-  const problems = definitionProblems({ nodes, ...settings })
+  const problems = [
+    ...definitionProblems({ nodes, ...settings }),
+    ...optionProblems(options, { kind: 'graph', own: ownOptions, without: partsOnly }),
+  ]
   if (problems.length > 0) throw new ConfigError(problems)
   const entries = Object.entries<DefinedNode<Tasks, string, never>>(nodes as never)
   const graph = defineTask(
@@ -70,6 +73,8 @@ export function defineGraph<const Type extends string, Input extends Schema, Tas
     entries.map(([name, node]) => ({ place: `node '${name}' task`, type: node.task.type })),
   )
 }
+
+const ownOptions = ['type', 'input', 'nodes', 'concurrency', 'onFailure']
 
 /** The same rules as for a graph that is submitted; what makes the input stands in code. */
 function definitionProblems({ nodes, ...settings }: { readonly nodes: unknown } & GraphSettings) {

@@ -4,7 +4,9 @@ import {
   defaultRankWeights,
   isAmount,
   isList,
+  isName,
   isRecord,
+  instead,
   isWithinOne,
   namesRule,
   problemsIn,
@@ -26,7 +28,7 @@ import type { TaskDefinitionOptions, TaskType } from '../api/task-type.ts'
 import type { HandlerContext } from '../durable/context.ts'
 import { isSchema } from '../terms/schema.ts'
 import { naming } from '../terms/named-tasks.ts'
-import { defineTask, taskTermsOf } from '../terms/task-definition.ts'
+import { defineTask, madeBy, optionProblems, partsOnly, taskTermsOf } from '../terms/task-definition.ts'
 import { jobSchema } from './job-schema.ts'
 import type { Market, MarketplaceStages, StagesFor } from './market.ts'
 import { runJob } from './run-job.ts'
@@ -94,7 +96,7 @@ export function defineMarketplace<
       beta: ranking.beta ?? 1,
       exploration: ranking.exploration ?? 0.05,
     },
-    weights: weights === undefined ? undefined : readWeights(weights, 'marketplace: weights'),
+    weights: weights === undefined ? undefined : readWeights(weights),
   }
   const marketplace = defineTask({ ...options, type: name, input: jobSchema(input) }, async (ctx, job) =>
     runJob(ctx as unknown as HandlerContext, market as Market, job),
@@ -125,41 +127,62 @@ function problemsOf(given: unknown): ConfigProblem[] {
     const allowed = 'an object with name, input, output, agents and the other options of defineTask'
     return [{ path: 'marketplace', allowed, given }]
   }
-  const own = Object.fromEntries(Object.keys(rules).map((name) => [name, given[name]]))
-  const isolated = ['isolation', 'module', 'memoryMb'].flatMap((path) =>
-    given[path] === undefined
+  const { name, input } = given
+  const path = isName(name) ? `marketplace '${name}': ` : 'marketplace: '
+  const own = Object.fromEntries(ownOptions.map((option) => [option, given[option]]))
+  const others = Object.fromEntries(Object.entries(given).filter(([option]) => !(option in rules)))
+  const isolated = isolation.flatMap((option) =>
+    given[option] === undefined
       ? []
       : [
           {
-            path: `marketplace: ${path}`,
+            path: path + option,
             allowed: 'no such option: only its agents can be isolated',
-            given: given[path],
+            given: given[option],
           },
         ],
   )
+  for (const option of isolation) delete others[option]
+  const terms = { ...others, type: isName(name) ? name : '…', input: jobSchema(input as Schema) }
   return [
     ...problemsIn(withoutUndefined(own), rules, {
-      path: 'marketplace: ',
+      path,
       required: ['name', 'input', 'output', 'agents'],
     }),
     ...isolated,
-    ...partProblems(given['stages'], stageRules, 'marketplace: stages.'),
-    ...partProblems(given['ranking'], rankingRules, 'marketplace: ranking.'),
-    ...weightsProblems(given['weights']),
+    ...optionProblems(terms, kind),
+    ...contractProblems(given, `${path}contracted`),
+    ...partProblems(given['stages'], stageRules, `${path}stages.`),
+    ...partProblems(given['ranking'], rankingRules, `${path}ranking.`),
+    ...weightsProblems(given['weights'], `${path}weights`),
   ]
 }
 
-function partProblems(given: unknown, part: Readonly<Record<string, Rule>>, path: string): ConfigProblem[] {
-  return isRecord(given) ? problemsIn(withoutUndefined(given), part, { path }) : []
+/** A name that no agent has would weigh nothing, and nobody would see it. */
+function contractProblems(
+  { agents, contracted }: Readonly<Record<string, unknown>>,
+  path: string,
+): ConfigProblem[] {
+  if (!isAgents(agents) || !namesRule[1](contracted)) return []
+  const list = isList(agents) ? (agents as readonly AgentDefinition[]) : (agents as AgentRegistry).find()
+  const known = list.map(({ profile }) => profile.name)
+  return (contracted as readonly string[])
+    .filter((name) => !known.includes(name))
+    .map((name) => ({ path, allowed: `names of its agents${instead(name, known)}`, given: name }))
 }
 
-function weightsProblems(given: unknown): ConfigProblem[] {
+function partProblems(given: unknown, part: Readonly<Record<string, Rule>>, path: string): ConfigProblem[] {
+  const familiar = { contracted: 'write contracted beside ranking, not in it' }
+  return isRecord(given) ? problemsIn(withoutUndefined(given), part, { path, familiar }) : []
+}
+
+function weightsProblems(given: unknown, path: string): ConfigProblem[] {
   if (given === undefined) return []
   try {
     readWeights(given)
     return []
   } catch (error) {
-    return [{ path: 'marketplace: weights', allowed: (error as Error).message, given }]
+    return [{ path, allowed: (error as Error).message, given }]
   }
 }
 
@@ -178,7 +201,7 @@ function isAgents(given: unknown): boolean {
   return isList(given) && given.length > 0 && given.every((it) => isRecord(it) && isRecord(it['profile']))
 }
 
-const taskRule = ['what defineTask, defineGraph or defineSupervisor returns', isTask] as const
+const taskRule = [madeBy, isTask] as const
 
 function isTask(task: unknown): boolean {
   return taskTermsOf(task) !== undefined
@@ -200,6 +223,9 @@ const rules: Rules<
   ranking: ['an object with weights, beta, exploration', isRecord],
   weights: ['', () => true],
 }
+const ownOptions = Object.keys(rules)
+const isolation = ['isolation', 'module', 'memoryMb']
+const kind = { kind: 'marketplace', own: ownOptions, without: ['type', ...isolation, ...partsOnly] }
 const stageRules: Rules<MarketplaceStages> = {
   propose: taskRule,
   negotiate: taskRule,

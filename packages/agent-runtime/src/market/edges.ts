@@ -1,9 +1,11 @@
 import {
   clientTiers,
+  dimensions,
   type ConfigProblem,
   isList,
   isOneOf,
   isRecord,
+  isWithinOne,
   limitRule,
   MICRO,
   nameRule,
@@ -14,19 +16,19 @@ import {
   type Rules,
   RuntimeError,
   show,
+  suggestionFor,
   withoutUndefined,
 } from '@ku0/agent-runtime-core'
+import type { AgentProfile } from '../agents/define-agent.ts'
+import type { ScoresInput } from '../api/evaluations.ts'
 import type { Decomposition, Job, JobContract, JobPart } from '../api/markets.ts'
 import { type GraphPlan, parseGraph } from '../terms/graph-plan.ts'
 import { creditsRule } from './job-schema.ts'
 
 // The edges between the stages of a job: what a stage of the program's own gives is checked before the next one gets it.
 
-/** Proposals of different agents that the job can pay for. Throws `invalid_output`. */
-export function checkProposals(
-  given: unknown,
-  { maxPrice = Number.POSITIVE_INFINITY }: Job,
-): readonly Proposal[] {
+/** Proposals of different agents, all of them known ones. Throws `invalid_output`. */
+export function checkProposals(given: unknown, known: readonly AgentProfile[]): readonly Proposal[] {
   if (!isList(given)) throw refused('proposal', [`a list of proposals; given ${show(given)}`])
   const problems = given.flatMap((it, at) =>
     linesOf(it, proposalRules, `proposal ${at + 1} `, proposalFields),
@@ -35,12 +37,32 @@ export function checkProposals(
   if (problems.length > 0) throw refused('proposal', problems)
   const proposals = given as readonly Proposal[]
   const names = new Set<string>()
-  for (const { agent } of proposals) {
+  const agents = new Set(known.map(({ name }) => name))
+  for (const [at, { agent }] of proposals.entries()) {
     if (names.has(agent))
       throw refused('proposal', [`one proposal of each agent; there are two of ${show(agent)}`])
     names.add(agent)
+    // No more are told.
+    if (!agents.has(agent) && problems.length < MAX_LINES)
+      problems.push(
+        `proposal ${at + 1} agent: an agent of the marketplace${meantBy(agent, [...agents])}; given ${show(agent)}`,
+      )
   }
-  return proposals.filter(({ price }) => price <= maxPrice).map((it) => withoutUndefined(it))
+  if (problems.length > 0) throw refused('proposal', problems)
+  return proposals.map((it) => withoutUndefined(it))
+}
+
+/** What a judge gives. Throws `invalid_output` for a dimension that there is not, and for a score outside 0 to 1. */
+export function checkScores(given: unknown, judge: string): ScoresInput {
+  const problems = linesOf(given, scoreRules, `judge '${judge}' `, [])
+  if (problems.length > 0) throw refused('evaluation', problems)
+  return withoutUndefined(given as ScoresInput)
+}
+
+/** Words for the name that was probably meant; empty where none is near. */
+function meantBy(name: string, known: readonly string[]): string {
+  const meant = suggestionFor(name, known)
+  return meant === undefined ? '' : `, did you mean ${meant}?`
 }
 
 /** A contract with an agent that has made a proposal, for no more than the client pays. Throws `invalid_output`. */
@@ -146,7 +168,10 @@ function linesOf(
   path: string,
   required: readonly string[],
 ): string[] {
-  if (!isRecord(given)) return [`${path.trim()}: an object with ${required.join(', ')}; given ${show(given)}`]
+  if (!isRecord(given))
+    return [
+      `${path.trim()}: an object with ${(required.length === 0 ? Object.keys(rules) : required).join(', ')}; given ${show(given)}`,
+    ]
   return problemsIn(withoutUndefined(given), rules, { path, required }).map(textOf)
 }
 
@@ -156,6 +181,8 @@ function textOf({ path, allowed, given }: ConfigProblem): string {
 
 const MAX_PROPOSALS = 1_000
 const MAX_LINES = 10
+const scoreRule: Rule = ['a score from 0 to 1', isWithinOne]
+const scoreRules = Object.fromEntries(dimensions.map((it) => [it, scoreRule]))
 const proposalFields = ['agent', 'price', 'capabilities', 'tier']
 const contractFields = ['agent', 'price', 'tier']
 const proposalRules: Rules<Proposal> = {

@@ -8,8 +8,10 @@ import {
   rankProposals,
   readNormalised,
   RuntimeError,
+  suggestionFor,
   withoutUndefined,
 } from '@ku0/agent-runtime-core'
+import type { AgentProfile } from '../agents/define-agent.ts'
 import type { ScoresInput } from '../api/evaluations.ts'
 import { ApprovalRejected, TaskFailed } from '../api/errors.ts'
 import type {
@@ -29,7 +31,7 @@ import { inputOf } from '../graph/graph-task.ts'
 import { GraphFailed, runGraph } from '../graph/run-graph.ts'
 import { check, describeIssues } from '../terms/schema.ts'
 import { type Market, weightsOf } from './market.ts'
-import { checkContract, checkDecomposition, checkProposals, graphOf, resultOf } from './edges.ts'
+import { checkContract, checkDecomposition, checkProposals, checkScores, graphOf, resultOf } from './edges.ts'
 import { measure, measuredScores, weightsAmong } from './measures.ts'
 
 /** Takes a job through the stages of a marketplace. Source: `docs/semantics.md 13.6`. */
@@ -66,24 +68,32 @@ class JobRun {
     const job = this.#job
     const given = await this.#own('proposal', this.#market.stages.propose, job)
     return this.#record('proposal', async () => {
-      const proposals = given === undefined ? this.#fitting() : checkProposals(given.value, job)
+      const all = given === undefined ? this.#fitting() : checkProposals(given.value, this.#profiles())
+      const { maxPrice = Number.POSITIVE_INFINITY } = job
+      const proposals = all.filter(({ price }) => price <= maxPrice)
       if (proposals.length > 0) return this.#ranked(proposals)
-      throw new RuntimeError('not_found', `no agent has made a proposal for the job${askedFor(job)}`)
+      const asked = askedFor(job, this.#profiles())
+      throw new RuntimeError(
+        'not_found',
+        `no agent has made a proposal for the job${asked}${tooDear(all, maxPrice)}`,
+      )
     })
   }
 
-  /** The agents that fit propose what they cost. */
+  #profiles(): readonly AgentProfile[] {
+    return this.#market.agents.find().map(({ profile }) => profile)
+  }
+
+  /** The agents that can do the job propose what they cost. */
   #fitting(): readonly Proposal[] {
     const { agents, contracted } = this.#market
-    const { needs, domain, maxPrice } = this.#job
-    return agents
-      .find(withoutUndefined({ capability: needs, domain, maxCost: maxPrice }))
-      .map(({ profile }) => ({
-        agent: profile.name,
-        price: profile.cost,
-        capabilities: profile.capabilities,
-        tier: contracted.has(profile.name) ? 'contracted' : 'marketplace',
-      }))
+    const { needs, domain } = this.#job
+    return agents.find(withoutUndefined({ capability: needs, domain })).map(({ profile }) => ({
+      agent: profile.name,
+      price: profile.cost,
+      capabilities: profile.capabilities,
+      tier: contracted.has(profile.name) ? 'contracted' : 'marketplace',
+    }))
   }
 
   async #ranked(proposals: readonly Proposal[]): Promise<readonly RankedProposal[]> {
@@ -196,10 +206,10 @@ class JobRun {
   async #evaluate(contract: JobContract, { result, measures }: Executed): Promise<JobEvaluation> {
     const { evaluate } = this.#market.stages
     const judged = await this.#own('evaluation', evaluate, { job: this.#job, contract, result, measures })
-    const own = (judged?.value ?? {}) as ScoresInput
-    return this.#record('evaluation', (key) =>
-      this.#entered(contract.agent, { ...measuredScores(measures, contract), ...withoutUndefined(own) }, key),
-    )
+    return this.#record('evaluation', (key) => {
+      const own = evaluate === undefined ? {} : checkScores(judged?.value ?? {}, evaluate.type)
+      return this.#entered(contract.agent, { ...measuredScores(measures, contract), ...own }, key)
+    })
   }
 
   /** The judgement counts once, however often the process dies before it is recorded here as well. */
@@ -263,11 +273,28 @@ function isFailedWork(error: unknown): error is Error {
   return error instanceof TaskFailed
 }
 
-function askedFor({ needs = [], domain, maxPrice }: Job): string {
+/** What a job asks for; a name that no agent has comes with the one that was probably meant. */
+function askedFor({ needs = [], domain, maxPrice }: Job, profiles: readonly AgentProfile[]): string {
+  const named = (name: string, known: readonly string[]) => {
+    const meant = known.includes(name) ? undefined : suggestionFor(name, known)
+    return meant === undefined ? name : `${name} (did you mean ${meant}?)`
+  }
+  const capabilities = profiles.flatMap((it) => it.capabilities)
+  const domains = profiles.flatMap((it) => it.domain)
   const asked = [
-    ...(needs.length === 0 ? [] : [`needs ${needs.join(', ')}`]),
-    ...(domain === undefined ? [] : [`domain ${domain}`]),
+    ...(needs.length === 0 ? [] : [`needs ${needs.map((it) => named(it, capabilities)).join(', ')}`]),
+    ...(domain === undefined ? [] : [`domain ${named(domain, domains)}`]),
     ...(maxPrice === undefined ? [] : [`maxPrice ${maxPrice}`]),
   ]
   return asked.length === 0 ? '' : `: ${asked.join(', ')}`
+}
+
+/** The proposals that would have come, had they cost less. */
+function tooDear(all: readonly Proposal[], maxPrice: number): string {
+  const [lowest, ...others] = all.toSorted((a, b) => a.price - b.price)
+  if (lowest === undefined) return ''
+  const whose = `that of '${lowest.agent}' at ${lowest.price}`
+  return others.length === 0
+    ? `; 1 proposal, ${whose.slice('that '.length)}, is above maxPrice ${maxPrice}`
+    : `; ${all.length} proposals are above maxPrice ${maxPrice}, the lowest ${whose}`
 }

@@ -11,7 +11,6 @@ import {
   type Rules,
   RuntimeError,
   type StageTerms,
-  suggestionFor,
   violationsText,
   wholeNumber,
   withoutUndefined,
@@ -27,7 +26,7 @@ import { naming } from '../terms/named-tasks.ts'
 import { keepEventSchemas } from '../terms/pipeline-events.ts'
 import { isSchema } from '../terms/schema.ts'
 import { submitRules } from '../terms/submit-rules.ts'
-import { defineTask, optionProblems, taskTermsOf } from '../terms/task-definition.ts'
+import { defineTask, madeBy, optionProblems, partsOnly, taskTermsOf } from '../terms/task-definition.ts'
 
 /** A stage of a pipeline. */
 export interface DefinedStage<Task extends TaskDefinition = TaskDefinition, Input = never> {
@@ -92,7 +91,7 @@ export function definePipeline<const Name extends string, Input extends Schema =
   const problems = [
     ...nameProblems(name, options),
     ...problemsIn(withoutUndefined({ maxUnread }), settingRules, { path: 'pipeline: ' }),
-    ...optionsProblems({ ...options, type: isName(name) ? name : 'pipeline', input: accepts ?? anything }),
+    ...optionProblems({ ...options, type: isName(name) ? name : '…', input: accepts ?? anything }, kind),
     ...stagesProblems(stages),
   ]
   if (problems.length > 0) {
@@ -212,24 +211,6 @@ function otherSchemas(
   })
 }
 
-/** The problems of the other options, which are those of defineTask. */
-function optionsProblems(options: Readonly<Record<string, unknown>>): readonly ConfigProblem[] {
-  const slips = Object.keys(options).flatMap((name) => {
-    const meant = Object.hasOwn(options, name) ? suggestionFor(name, ['stages', 'maxUnread']) : undefined
-    return meant === undefined ? [] : [{ name, meant }]
-  })
-  const others = { ...options }
-  for (const { name } of slips) delete others[name]
-  return [
-    ...slips.map(({ name, meant }) => ({
-      path: `pipeline: ${name}`,
-      allowed: `no such option, did you mean ${meant}?`,
-      given: options[name],
-    })),
-    ...optionProblems(others),
-  ]
-}
-
 /** What is wrong with the order of stages whose names and types can be read. */
 function orderProblems(stages: unknown): readonly ConfigProblem[] {
   const holds = (stage: unknown) =>
@@ -252,13 +233,18 @@ function isEventType(type: unknown): boolean {
 
 const eventType = /^[\w.-]{1,60}$/
 const { idempotencyKey: _, client: __, taskId: ___, ...nodeRules } = submitRules
+const kind = {
+  kind: 'pipeline',
+  own: ['name', 'input', 'stages', 'maxUnread'],
+  without: ['type', ...partsOnly],
+}
 const settingRules: Rules<{ readonly maxUnread?: number }> = { maxUnread: wholeNumber(1, 100_000) }
 const stageRules: Rules<DefinedStage> = {
   name: [
     'a name of 1 to 100 letters, digits, _, - and .',
     (name) => typeof name === 'string' && /^[\w.-]{1,100}$/.test(name),
   ],
-  task: ['what defineTask or defineGraph returns', (task) => taskTermsOf(task) !== undefined],
+  task: [madeBy, (task) => taskTermsOf(task) !== undefined],
   input: ['a function of the input of the pipeline', (make) => typeof make === 'function'],
   publishes: [
     'an object of schemas by type; a type is 1 to 60 letters, digits, _, - and .',

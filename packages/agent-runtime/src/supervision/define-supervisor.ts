@@ -27,7 +27,7 @@ import type { HandlerContext } from '../durable/context.ts'
 import { naming } from '../terms/named-tasks.ts'
 import { isSupervisedId, shutdownRule, supervisedIdRule } from '../terms/supervised-options.ts'
 import { submitRules } from '../terms/submit-rules.ts'
-import { defineTask, taskTermsOf } from '../terms/task-definition.ts'
+import { defineTask, madeBy, optionProblems, partsOnly, taskTermsOf } from '../terms/task-definition.ts'
 
 /** Task definitions by the id of the child. */
 export type SupervisedTasks = Readonly<Record<string, TaskDefinition>>
@@ -119,10 +119,12 @@ export function defineSupervisor<
     ),
     ...childrenProblems(children),
   ]
-  if (problems.length > 0) {
-    const which = isName(options.type) ? `supervisor '${options.type}': ` : 'supervisor: '
-    throw new ConfigError(problems.map((it) => ({ ...it, path: which + it.path })))
-  }
+  const which = isName(options.type) ? `supervisor '${options.type}': ` : 'supervisor: '
+  const all = [
+    ...problems.map((it) => ({ ...it, path: which + it.path })),
+    ...optionProblems(options, { kind: 'supervisor', own: ownOptions, without: partsOnly }),
+  ]
+  if (all.length > 0) throw new ConfigError(all)
   const terms = {
     strategy: strategy ?? 'one_for_one',
     maxRestarts: maxRestarts ?? 5,
@@ -236,12 +238,10 @@ const settingRules: Rules<SupervisorSettings & { readonly results?: boolean }> =
   shutdownMs: shutdownRule,
   results: flagRule,
 }
+const ownOptions = ['type', 'input', 'children', ...Object.keys(settingRules)]
 const { idempotencyKey: _, client: __, taskId: ___, agreement: ____, ...nodeRules } = submitRules
 const childRules: Rules<DefinedChild<TaskDefinition, never>> = {
-  task: [
-    'what defineTask, defineGraph or defineSupervisor returns',
-    (task) => taskTermsOf(task) !== undefined,
-  ],
+  task: [madeBy, (task) => taskTermsOf(task) !== undefined],
   input: ['a function of the input of the supervisor', (make) => typeof make === 'function'],
   restart: isOneOf(childRestarts),
   shutdownMs: shutdownRule,

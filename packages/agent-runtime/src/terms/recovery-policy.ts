@@ -119,7 +119,7 @@ export function recoveryProblems(recovery: unknown, path: string): ConfigProblem
   if (!isRecord(recovery)) return []
   const { fallbackModels, fallback } = recovery
   const own = problemsIn(recovery, recoveryRules, { path })
-  if (isRecord(fallback))
+  if (isRecord(fallback) && !isFallbackTask(fallback))
     own.push(...problemsIn(fallback, fallbackRules, { path: `${path}fallback.`, required: ['task'] }))
   if (own.length > 0 || fallbackModels !== undefined || fallback !== undefined) return own
   return failureCategories
@@ -198,7 +198,10 @@ const recoveryRules: Rules<RecoverySetting> = {
   invalid_output: anyChoice,
   human_rejection: isOneOf(['retry_with_feedback', 'human_escalation', 'fail']),
   fallbackModels: models,
-  fallback: ['{ task, model?, cost? }', isRecord],
+  fallback: [
+    '{ task, model?, cost? }: for a task alone, write { task: … }',
+    (value) => isRecord(value) && !isFallbackTask(value),
+  ],
 }
 
 const fallbackRules: Rules<Fallback> = {

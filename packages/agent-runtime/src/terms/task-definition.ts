@@ -195,9 +195,27 @@ function findProblems(given: unknown, handler: unknown): ConfigProblem[] {
   return [...problems, { path: `${placeOf(given)}handler`, allowed, given: handler }]
 }
 
+/** A definition that is a task type with options of its own, such as a supervisor. */
+export interface KindOfTask {
+  /** The word for it. */
+  readonly kind: string
+  /** Its own options, which have been checked and taken out. */
+  readonly own?: readonly string[]
+  /** Options of a task type that it has not. */
+  readonly without?: readonly string[]
+}
+
+/** The task types that start others say by themselves what they give, and take no answers. */
+export const partsOnly = ['output', 'signals', 'approvals', 'emits'] as const
+/** What a child, a stage or a task of a stage is made by. */
+export const madeBy = 'what defineTask, defineGraph, definePipeline or defineSupervisor returns'
+
 /** The problems of a task type's options, without its handler. */
-export function optionProblems(given: unknown): ConfigProblem[] {
-  const path = placeOf(given)
+export function optionProblems(
+  given: unknown,
+  { kind, own: added = [], without = [] }: KindOfTask = { kind: 'task' },
+): ConfigProblem[] {
+  const path = placeOf(given, kind)
   if (!isRecord(given)) {
     const allowed = `an object with ${Object.keys(definitionRules).join(', ')}`
     return [{ path: 'task', allowed, given }]
@@ -207,6 +225,7 @@ export function optionProblems(given: unknown): ConfigProblem[] {
     path,
     required: ['type', 'input'],
     familiar: familiarToTask,
+    ...(added.length === 0 ? {} : { names: namesOf(added, without) }),
   })
   return [
     ...own,
@@ -252,8 +271,13 @@ function reservedProblems(given: unknown): ConfigProblem[] {
   return [{ path: 'task: type', allowed, given: given['type'] }]
 }
 
-function placeOf(given: unknown): string {
-  return isRecord(given) && isName(given['type']) ? `task '${given['type']}': ` : 'task: '
+function namesOf(own: readonly string[], without: readonly string[]): readonly string[] {
+  const ofTask = Object.keys(definitionRules).filter((name) => !without.includes(name))
+  return [...new Set([...own, ...ofTask])]
+}
+
+function placeOf(given: unknown, kind = 'task'): string {
+  return isRecord(given) && isName(given['type']) ? `${kind} '${given['type']}': ` : `${kind}: `
 }
 
 /** The platform itself needs some of it. */

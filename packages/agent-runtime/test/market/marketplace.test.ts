@@ -1,15 +1,17 @@
 import { ConfigError } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineMarketplace, defineTask, type Job, type RuntimeOptions } from '../../src/index.ts'
+import { defineAgent, defineMarketplace, defineTask, type Job, type RuntimeOptions } from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
 import { agents, judge } from './agents.ts'
 
-const terms = { input: z.string(), output: z.string(), agents, ranking: { exploration: 0 } }
+const text = { input: z.string(), output: z.string() }
+const terms = { ...text, agents, ranking: { exploration: 0 } }
 const market = defineMarketplace({ name: 'market', ...terms, stages: { evaluate: judge } })
 const ledger = { shares: { ledger: true, startCredits: 0 } } as const
 const begun = (tasks: RuntimeOptions['tasks']) =>
   createTestRuntime({ tasks: [...(tasks ?? []), ...agents.tasks, judge], config: ledger })
+const whyFailed = ({ message }: Error) => message.replace(/^task \S+ failed /, '')
 const job = (it: Omit<Job<string>, 'work'> = {}): Job<string> => ({ work: 'clause 7', ...it })
 
 describe('13.6 a marketplace', () => {
@@ -228,6 +230,128 @@ describe('13.6 a marketplace', () => {
     // @ts-expect-error -- it gives a text, and not scores.
     const two = defineMarketplace({ name: 'two', ...terms, stages: { evaluate: givesText } })
     expect([one.type, two.type]).toEqual(['one', 'two'])
+  })
+
+  test('13.6 a judge gives scores from 0 to 1, and any other is refused with its value', async () => {
+    const judging = async (...scores: readonly object[]) => {
+      const judges = scores.map((score, at) =>
+        defineTask({ type: `judge ${at}`, input: z.looseObject({}) }, () => score as { quality: number }),
+      )
+      const markets = judges.map((evaluate) =>
+        defineMarketplace({ ...terms, name: `${evaluate.type} market`, stages: { evaluate } }),
+      )
+      await using it = await begun([...markets, ...judges])
+      const told = []
+      for (const each of markets)
+        told.push(
+          await it
+            .run(each, job({ domain: 'legal' }), { cost: 0 })
+            .then(({ evaluation }) => evaluation.scores.quality, whyFailed),
+        )
+      // A judgement that is refused counts for nobody.
+      const { evaluations = 0 } = (await it.runtime.evaluations.reputation('quick')) ?? {}
+      return [...told, evaluations]
+    }
+    const gave = (at: number, what: string) =>
+      `(invalid_output): stage 'evaluation' of the job: judge 'judge ${at}' ${what}`
+    expect(
+      await judging({ quality: 85, adherence: -3 }, { quality: 1.01 }, { qualitty: 0.5 }, { quality: 1 }),
+    ).toEqual([
+      gave(
+        0,
+        "quality: a score from 0 to 1; given 85; judge 'judge 0' adherence: a score from 0 to 1; given -3",
+      ),
+      gave(1, 'quality: a score from 0 to 1; given 1.01'),
+      gave(2, 'qualitty: no such option, did you mean quality?; given 0.5'),
+      1,
+      1,
+    ])
+  })
+
+  test('13.6 a job that is paid is judged, also where its client is in debt then', async () => {
+    const overcharging = defineAgent(
+      { name: 'overcharging', capabilities: ['read'], domain: ['debt'], cost: 6, ...text },
+      (ctx, work) =>
+        ctx.step('read', (step) => {
+          step.charge({ cost: 8 })
+          return `read ${work}`
+        }),
+    )
+    const indebting = defineMarketplace({
+      ...terms,
+      name: 'indebting',
+      agents: [overcharging],
+      stages: { evaluate: judge },
+    })
+    await using it = await createTestRuntime({
+      tasks: [indebting, overcharging.task, judge],
+      config: { shares: { ledger: true, outOfCredits: 'park', startCredits: 0 } },
+    })
+    await it.runtime.credits.purchase('acme', 6)
+    const receipt = await it.runtime.submit(indebting, job(), { client: 'acme', cost: 0 })
+    await it.settle()
+    expect(await it.runtime.status(receipt)).toMatchObject({ state: 'completed' })
+    expect(await it.runtime.credits.balance('acme')).toMatchObject({ credits: -2, spent: 8 })
+  })
+
+  test('13.6 only agents of the marketplace make proposals', async () => {
+    const proposal = { price: 3, capabilities: ['read'], tier: 'marketplace' as const }
+    const proposing = async (agent: string) => {
+      const propose = defineTask({ type: 'propose', input: z.looseObject({}) }, () => [
+        { agent, ...proposal },
+      ])
+      const asking = defineMarketplace({ ...terms, name: 'asking', stages: { propose } })
+      await using it = await begun([asking, propose])
+      return await it.run(asking, job(), { cost: 0 }).then(({ contract }) => contract.agent, whyFailed)
+    }
+    const refused = (what: string) =>
+      `(invalid_output): stage 'proposal' of the job: proposal 1 agent: an agent of the marketplace${what}`
+    expect(await proposing('qick')).toBe(refused(', did you mean quick?; given "qick"'))
+    expect(await proposing('propose')).toBe(refused('; given "propose"'))
+    expect(await proposing('quick')).toBe('quick')
+  })
+
+  test('13.6 a job that nobody gets says what was too dear, and what was probably meant', async () => {
+    const priced = (...prices: readonly number[]) => {
+      const names = ['quick', 'thorough', 'clumsy']
+      const propose = defineTask({ type: 'propose', input: z.looseObject({}) }, () =>
+        prices.map((price, at) => ({
+          agent: names[at] ?? '',
+          price,
+          capabilities: [],
+          tier: 'marketplace' as const,
+        })),
+      )
+      return { propose, own: defineMarketplace({ ...terms, name: 'priced', stages: { propose } }) }
+    }
+    const failing = async ({ own, propose }: ReturnType<typeof priced>, it: Omit<Job<string>, 'work'>) => {
+      await using at = await begun([own, propose])
+      return await at.run(own, job(it), { cost: 0 }).then(() => 'done', whyFailed)
+    }
+    expect(await failing(priced(30), { maxPrice: 10 })).toBe(
+      "(error): no agent has made a proposal for the job: maxPrice 10; 1 proposal, of 'quick' at 30, is above maxPrice 10",
+    )
+    expect(await failing(priced(30, 20.5, 40), { maxPrice: 10 })).toBe(
+      "(error): no agent has made a proposal for the job: maxPrice 10; 3 proposals are above maxPrice 10, the lowest that of 'thorough' at 20.5",
+    )
+    await using it = await begun([market])
+    await expect(it.run(market, job({ domain: 'leagl', needs: ['raed'] }))).rejects.toThrow(
+      'no agent has made a proposal for the job: needs raed (did you mean read?), domain leagl (did you mean legal?)',
+    )
+    await expect(it.run(market, job({ domain: 'legal', maxPrice: 1 }))).rejects.toThrow(
+      "domain legal, maxPrice 1; 2 proposals are above maxPrice 1, the lowest that of 'quick' at 2",
+    )
+  })
+
+  test('13.6 who is under contract is an agent of the marketplace', () => {
+    const define = (more: object) => defineMarketplace({ ...terms, name: 'm', ...more })
+    for (const given of [agents, agents.find()])
+      expect(() => define({ agents: given, contracted: ['thorough', 'quik'] })).toThrow(
+        `marketplace 'm': contracted: names of its agents, did you mean quick?; given "quik"`,
+      )
+    expect(() => define({ ranking: { contracted: ['quick'] } })).toThrow(
+      "marketplace 'm': ranking.contracted: no such option, write contracted beside ranking, not in it; given",
+    )
   })
 
   test('a definition or a job that is wrong is refused with all that is wrong with it', async () => {

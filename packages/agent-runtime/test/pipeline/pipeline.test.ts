@@ -93,7 +93,7 @@ describe('13.1 a definition', () => {
     ]
     expect(wrongs({ name: 'wrong', maxunread: 5, timeoutMs: -1, stages })).toEqual([
       "pipeline 'wrong': maxunread: no such option, did you mean maxUnread?",
-      expect.stringContaining("task 'wrong': timeoutMs: "),
+      expect.stringContaining("pipeline 'wrong': timeoutMs: "),
       "pipeline 'wrong': stage 1 workers: no such option, write partitions: 4",
       expect.stringContaining("pipeline 'wrong': stage 2 options.lane: "),
       "pipeline 'wrong': stages: stage 'sum' subscribes to 'length', which no stage before it publishes",
