@@ -60,7 +60,12 @@ export function sendsBack({ terms }: WaitRow, outcome: WaitOutcome | 'fail'): bo
  * A verdict counts from the event on in which its wait ended: a wait that a rejection leaves nothing of is forgotten. A person who lets a task go on
  * after a failure has approved nothing of its work.
  */
-export function countVerdict(ws: WorkingSet, task: TaskRow, wait: WaitRow, outcome: WaitOutcome): void {
+export function countVerdict(
+  ws: WorkingSet,
+  task: TaskRow,
+  wait: WaitRow,
+  outcome: WaitOutcome | 'fail',
+): void {
   if (isEscalation(wait.key)) return
   const before = ws.verdictsOf(task)
   if (outcome === 'approved' || outcome === 'passed')

@@ -2,7 +2,7 @@ import { budgetFields, type BudgetSum, mapSum } from './budget.ts'
 import { isFinal } from '../task/states.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import type { UsageSum } from './usage.ts'
-import { ask, askingOf, beginBudget, budgetsOf, excessOf, nameOf, sumText, timed, usedOf } from './debit.ts'
+import { ask, askingOf, beginBudget, budgetsOf, excessOf, sumText, timed, usedOf } from './debit.ts'
 import { chargedText } from './account.ts'
 import { exceed, stop } from './exceed.ts'
 import { endLease, type Held } from '../lease/fence.ts'
@@ -44,7 +44,7 @@ export function parkForBudget(
   budget: BudgetRow,
   charged: UsageSum | undefined,
 ): void {
-  const name = nameOf(ws, ws.taskNow({ id: budget.task }))
+  const name = ws.taskId(budget.task)
   const row = ws.move(
     task,
     { state: 'waiting', lease: null, waitReason: 'budget', dueAt: null },
@@ -68,7 +68,7 @@ export function answerBudget(ws: WorkingSet, it: Write<'answerBudget'>): Outcome
   if (row === undefined || row.asked === null)
     return { as: 'not_asked', asked: budgets.some(({ asks }) => asks > 0) }
   const { field, at } = row.asked
-  const taskId = nameOf(ws, ws.taskNow({ id: row.task }))
+  const taskId = ws.taskId(row.task)
   if (it.answer.as === 'stop') {
     const used = field === 'wallMs' ? at - (row.startedAt ?? at) : usedOf(row, field)
     ws.budgets.put(row.task, timed({ ...row, asked: null, dueAt: null }))

@@ -66,7 +66,6 @@ export function timed(row: BudgetRow): BudgetRow {
 
 /** Whether a budget that the task draws on asks, and nobody has answered; the nearest one. */
 export function askingOf(ws: WorkingSet, task: TaskRow): BudgetRow | undefined {
-  if (task.budget === null) return undefined
   return budgetsOf(ws, task).find(({ asked }) => asked !== null)
 }
 
@@ -121,7 +120,7 @@ export function ask(ws: WorkingSet, row: BudgetRow, field: BudgetField, used: nu
     owner,
     {},
     'budget.asked',
-    `{"by":${JSON.stringify(nameOf(ws, by))},"field":"${field}","line":${row.soft[field] ?? 0},"used":${used}}`,
+    `{"by":${JSON.stringify(ws.taskId(by.id))},"field":"${field}","line":${row.soft[field] ?? 0},"used":${used}}`,
   )
 }
 
@@ -156,7 +155,7 @@ export function exhausted(ws: WorkingSet, task: Pick<TaskRow, 'budget'>): Object
   const spent = spentOf(ws, task)
   if (spent === undefined) return undefined
   const { budget, field } = spent
-  const taskId = nameOf(ws, ws.taskNow({ id: budget.task }))
+  const taskId = ws.taskId(budget.task)
   const limit = budgetAmount(field, budget.limits[field] ?? 0)
   return {
     message: `the budget of task ${taskId} is used up: its limit of ${field} is ${limit}`,
@@ -173,8 +172,7 @@ export function excessOf(
   for (const row of above)
     for (const field of budgetFields) {
       const left = leftOf(ws, row, field)
-      if ((amounts[field] ?? 0) > left)
-        return { field, left, taskId: nameOf(ws, ws.taskNow({ id: row.task })) }
+      if ((amounts[field] ?? 0) > left) return { field, left, taskId: ws.taskId(row.task) }
     }
   return undefined
 }
@@ -191,8 +189,4 @@ export function cutToLeft(ws: WorkingSet, above: readonly BudgetRow[], terms: Bu
 export function sumText(sum: BudgetSum): string {
   const names = budgetFields.filter((field) => sum[field] !== undefined).toSorted()
   return `{${names.map((name) => `"${name}":${sum[name]}`).join(',')}}`
-}
-
-export function nameOf(ws: WorkingSet, { explicitId, id }: TaskRow): string {
-  return explicitId ?? ws.ids.task(id)
 }

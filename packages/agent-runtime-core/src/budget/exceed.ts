@@ -5,7 +5,7 @@ import type { EventData } from '../event/event.ts'
 import { isFinal } from '../task/states.ts'
 import { sizeOf } from '../codec/text-size.ts'
 import { RESERVED } from '../wait/wait.ts'
-import { type Crossed, nameOf } from './debit.ts'
+import type { Crossed } from './debit.ts'
 import { failAnywhere } from '../task/fail-anywhere.ts'
 import type { BudgetRow } from './row.ts'
 import type { MemoRow } from '../history/row.ts'
@@ -68,7 +68,7 @@ export function exceededText(
   const { stopped = false, output, cause } = how
   const limit = budgetAmount(field, budget.limits[field] ?? 0)
   const amount = budgetAmount(field, used)
-  const taskId = nameOf(ws, ws.taskNow({ id: budget.task }))
+  const taskId = ws.taskId(budget.task)
   const message = messageOf(how, field, {
     whose: `the budget of task ${taskId}`,
     amounts: `${amount} of ${limit} ${field}`,

@@ -9,6 +9,7 @@ import type { TaskRow } from '../task/row.ts'
 import { childToKeep, childToRetry, inheritFrom } from '../history/inherit.ts'
 import { submitIfRoom, submitOne } from '../submit/submit.ts'
 import { deliver, dropWaits } from '../wait/signal.ts'
+import { streamOf } from '../queue/stream.ts'
 import { lostText } from '../supervision/lost-text.ts'
 import { beginStage, endStage } from '../pipeline/standing.ts'
 import { isHandOver } from '../recovery/hand-over.ts'
@@ -37,9 +38,9 @@ export function spawn(ws: WorkingSet, it: Write<'spawn'>): OutcomeOf<'spawn'> {
       ? undefined
       : excessOf(ws, budgetsOf(ws, task), budget.limits)
   if (excess !== undefined) return { fenced: 'ok', as: 'over_budget', ...excess }
-  const parentId = idOf(ws, task)
+  const parentId = ws.taskId(task.id)
   const retried = it.retryOf === undefined ? undefined : childToRetry(ws, it.retryOf, it)
-  const fork = retried === undefined ? {} : { forkOf: idOf(ws, retried.source), asRetry: true as const }
+  const fork = retried === undefined ? {} : { forkOf: ws.taskId(retried.source.id), asRetry: true as const }
   const submission = { ...it.submission, ...fork, parentId }
   const receipt =
     it.inLine === true ? submitIfRoom(ws, submission, task.id) : submitOne(ws, submission, task.id)
@@ -70,7 +71,7 @@ function keep(
   { key, position, policy, submission }: Write<'spawn'>,
   child: TaskRow,
 ): ChildRow {
-  const taskId = JSON.stringify(idOf(ws, child))
+  const taskId = JSON.stringify(ws.taskId(child.id))
   const { seq } = ws.move(
     task,
     {},
@@ -98,7 +99,7 @@ export function tellParent(
   ws.putChild({ ...child, state: 'closed' })
   if (end.state === 'completed') endStage(ws, parent.id, child.key)
   const name = childName(child.key)
-  const fields = `"key":${JSON.stringify(child.key)},"name":${JSON.stringify(name)},"state":"${end.state}","taskId":${JSON.stringify(idOf(ws, task))}`
+  const fields = `"key":${JSON.stringify(child.key)},"name":${JSON.stringify(name)},"state":"${end.state}","taskId":${JSON.stringify(ws.taskId(task.id))}`
   const supervised = supervisedIn(child.key)
   if (supervised === undefined) {
     deliver(ws, ws.taskNow(parent), {
@@ -117,11 +118,6 @@ export function tellParent(
 
 /** A child as its parent remembers it. */
 export function recordOf(ws: WorkingSet, { key, position, policy, seq, task: id }: ChildRow): ChildRecord {
-  const task = ws.taskNow({ id })
-  const type = task.stream === null ? '' : ws.stream(task.stream).type
-  return { key, position, policy, seq, taskId: idOf(ws, task), type }
-}
-
-function idOf(ws: WorkingSet, { explicitId, id }: TaskRow): string {
-  return explicitId ?? ws.ids.task(id)
+  const { type } = ws.stream(streamOf(ws.taskNow({ id })))
+  return { key, position, policy, seq, taskId: ws.taskId(id), type }
 }

@@ -83,10 +83,9 @@ export function readPlainConfig(
 }
 
 function plainSettings(given: unknown): Partial<ExecutionConfig> | undefined {
-  if (typeof given !== 'object' || given === null) return undefined
   try {
     if (Object.getPrototypeOf(given) !== Object.prototype) return undefined
-    const entries: [string, unknown][] = Object.entries(given)
+    const entries: [string, unknown][] = Object.entries(given as object)
     if (!entries.every(([name, value]) => isPlain(name, value))) return undefined
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
   } catch {

@@ -123,7 +123,6 @@ export function nearestTo<Agent extends { readonly agentId: string; readonly ave
     const comesBefore = (other: { readonly agentId: string; readonly distance: number }) =>
       distance < other.distance || (distance === other.distance && agent.agentId < other.agentId)
     const at = found.findIndex(comesBefore)
-    if (at === -1 && found.length >= limit) continue
     found.splice(at === -1 ? found.length : at, 0, { ...agent, distance })
     found.length = Math.min(found.length, limit)
   }

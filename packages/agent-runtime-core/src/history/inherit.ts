@@ -201,7 +201,7 @@ function doubtMemo(
     const data = { ...input, durationMs: 0, key, position, result: null }
     return { seq, type: 'step.inherited', data, blob: null }
   }
-  const taskId = source.explicitId ?? ws.ids.task(source.id)
+  const taskId = ws.taskId(source.id)
   const generation = rejections.filter((rejection) => rejection.seq < seq).length
   const effectKey = doubt.effectKey ?? idempotencyKey(ws.around, taskId, key, inputHash ?? null, generation)
   return { seq, type: 'doubt.inherited', data: { ...doubt, effectKey }, blob: null }
@@ -278,10 +278,8 @@ function readMemos(
   const ends = new Map<Memo, ChildEnded>()
   const kept = memos.filter((memo) => {
     if (!isChild(memo.type)) return true
-    // A supervisor starts them anew.
-    if (supervisedIn(memo.data.key) !== undefined) return false
-    // It begins with its own handler.
-    if (isHandOver(memo.data.key)) return false
+    // A supervisor starts them anew, and a task that was handed over begins with its own handler.
+    if (supervisedIn(memo.data.key) !== undefined || isHandOver(memo.data.key)) return false
     const end = completed.get(memo.data.key)
     const child = ws.child(source.id, memo.data.key)
     // One that was dropped has no row, or that of the child that came after it.

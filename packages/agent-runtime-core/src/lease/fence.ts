@@ -65,10 +65,9 @@ export function notice(
   reason?: string,
 ): void {
   if (!isOwn(ws.base, lease.process)) return
-  const task = ws.task(lease.task)
   ws.notices.push({
     leaseId: ws.ids.lease(lease.id),
-    taskId: task?.explicitId ?? ws.ids.task(lease.task),
+    taskId: ws.taskId(lease.task),
     verdict,
     ...(reason === undefined ? {} : { reason }),
   })

@@ -2,6 +2,7 @@ import type { AccountRow } from '../budget/row.ts'
 import type { ClientRow } from '../share/row.ts'
 import type { TaskRow } from '../task/row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
+import { streamOf } from '../queue/stream.ts'
 import { post } from './post.ts'
 
 /** The cost of a task that is over, in millionths: what it reported, or its estimate. */
@@ -26,7 +27,7 @@ export function paid(ws: WorkingSet, client: ClientRow, { id: task, account }: T
 
 /** The same in a process without shares: what was reserved in another is settled all the same. */
 export function payWithoutShares(ws: WorkingSet, task: TaskRow): void {
-  if (task.account?.reserved === undefined || task.stream === null) return
-  const client = ws.client(ws.stream(task.stream).client)
+  if (task.account?.reserved === undefined) return
+  const client = ws.client(ws.stream(streamOf(task)).client)
   ws.putClient(paid(ws, client, task), client)
 }

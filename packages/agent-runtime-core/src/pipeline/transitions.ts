@@ -34,7 +34,7 @@ export function publish(ws: WorkingSet, it: Write<'publish'>): OutcomeOf<'publis
   const full = types.find((type) => !hasRoom(row, type))
   if (full !== undefined) return { fenced: 'ok', as: 'no_room', type: full }
   const { at } = ws.now
-  const taskId = ws.task(row.task)?.explicitId ?? ws.ids.task(row.task)
+  const taskId = ws.taskId(row.task)
   const by = place.partition === undefined ? '' : `,"partition":${place.partition}`
   for (const [index, data] of it.events.entries()) {
     const hash = it.keyHashes?.[index] ?? null

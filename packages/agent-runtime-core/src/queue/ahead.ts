@@ -71,7 +71,8 @@ export function aheadByShares(
   const mine = clients.get(own.client) ?? { ...standingOf(standings, own.client), ...nothing }
   const turn = mine.time + mine.earlier * incrementOf(mine)
   for (const [name, demand] of clients) {
-    if (demand.tier !== mine.tier) sum += demand.tier < mine.tier ? demand.depth : 0
+    if (demand.tier > mine.tier) continue
+    if (demand.tier < mine.tier) sum += demand.depth
     else if (name === own.client) sum += demand.earlier
     else if (keying === 'enqueue') sum += placedBefore(own.place, demand)
     else sum += Math.min(demand.depth, startsBefore(turn, demand))

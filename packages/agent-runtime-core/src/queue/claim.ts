@@ -17,7 +17,7 @@ import type { LeaseRow } from '../lease/row.ts'
 import type { StreamRow } from './row.ts'
 import type { TaskRow } from '../task/row.ts'
 import { notice } from '../lease/fence.ts'
-import type { WorkingSet } from '../transition/working-set.ts'
+import type { Heads, WorkingSet } from '../transition/working-set.ts'
 import { isSilent } from '../worker/worker.ts'
 
 /** A worker of this process and its standing demand. `inFlight` counts its taken slots and rises with every grant. */
@@ -143,7 +143,7 @@ export class ClaimRound {
   preempt(): void {
     const { ws } = this
     if (!ws.config.preemption) return
-    const waiting = (this.openStreams()[0] ?? []).filter((row) => this.lacksOnlySlot(row))
+    const waiting = (this.openStreams()[0] as StreamRow[]).filter((row) => this.lacksOnlySlot(row))
     const room = new QuotaRoom(ws)
     const count = waiting.reduce((sum, row) => sum + room.take(row, row.depth, this.tokensOf(row)), 0)
     if (count === 0) return
@@ -209,7 +209,8 @@ export class ClaimRound {
 
   private openStreams(): StreamRow[][] {
     const byLane: StreamRow[][] = lanes.map(() => [])
-    for (const stream of this.ws.streams.all()) if (stream.depth > 0) byLane[stream.laneRank]?.push(stream)
+    for (const stream of this.ws.streams.all())
+      if (stream.depth > 0) (byLane[stream.laneRank] as StreamRow[]).push(stream)
     return byLane
   }
 
@@ -247,14 +248,8 @@ export class ClaimRound {
   /** The known tasks of a stream, in order: loaded heads, and the tasks queued in this flush. */
   private candidates(stream: number): readonly TaskRow[] {
     const known = this.merged.get(stream)
-    const loaded = this.ws.base.heads.get(stream)
     if (known !== undefined) return known
-    const rows = mergeHeads(
-      loaded?.rows ?? [],
-      this.ws.queued.get(stream) ?? [],
-      loaded?.upTo ?? 0,
-      loaded?.complete ?? true,
-    )
+    const rows = mergeHeads(this.ws.base.heads.get(stream) ?? noHeads, this.ws.queued.get(stream) ?? noTasks)
     this.merged.set(stream, rows)
     return rows
   }
@@ -355,18 +350,13 @@ export class ClaimRound {
 /** A task that needs no tokens: what has no room for it has none for any. */
 const anyTask = { fence: 0, tokens: 0 } as const
 const noLines: readonly Line[] = []
+const noTasks: readonly TaskRow[] = []
+/** Those of a stream that is new. */
+const noHeads: Heads = { rows: noTasks, upTo: 0, complete: true }
 
 /** Loaded heads and tasks queued since, in order of submission; what lies beyond the loaded stretch is left for later. */
-export function mergeHeads(
-  rows: readonly TaskRow[],
-  queued: readonly TaskRow[],
-  upTo: number,
-  complete: boolean,
-): readonly TaskRow[] {
+export function mergeHeads({ rows, upTo, complete }: Heads, queued: readonly TaskRow[]): readonly TaskRow[] {
   const within = queued.filter((task) => complete || task.id <= upTo).toSorted((a, b) => a.id - b.id)
   if (within.length === 0) return rows
-  const last = rows.at(-1)
-
-  if (last === undefined || (within[0] as TaskRow).id > last.id) return [...rows, ...within]
   return [...rows, ...within].toSorted((a, b) => a.id - b.id)
 }

@@ -12,5 +12,5 @@ export interface Head {
  * tasks share a sequence. Source: Track AA, Scheduling Rules; `docs/semantics.md 3.3, 3.5` and C5.
  */
 export function comesBefore(a: Head, b: Head): boolean {
-  return a.laneRank !== b.laneRank ? a.laneRank < b.laneRank : a.sequence < b.sequence
+  return (a.laneRank - b.laneRank || a.sequence - b.sequence) < 0
 }

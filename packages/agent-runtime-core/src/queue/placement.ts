@@ -60,7 +60,6 @@ export function takesLane({ lanes }: Pick<Candidate, 'lanes'>, lane: Lane | unde
 }
 
 function isPreferred(a: Candidate, b: Candidate): boolean {
-  if (a.inFlight !== b.inFlight) return a.inFlight < b.inFlight
-  if (a.lastSeenAt !== b.lastSeenAt) return a.lastSeenAt < b.lastSeenAt
-  return a.workerId < b.workerId
+  const order = a.inFlight - b.inFlight || a.lastSeenAt - b.lastSeenAt
+  return order < 0 || (order === 0 && a.workerId < b.workerId)
 }

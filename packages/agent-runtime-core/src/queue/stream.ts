@@ -77,8 +77,7 @@ export function dequeue(ws: WorkingSet, task: TaskRow): void {
 
 /** Moves a task's hold on each of its quota keys: a holder is queued, running or none. Source: `docs/semantics.md 2.6`. */
 export function hold(ws: WorkingSet, task: TaskRow, from: Holder, to: Holder): void {
-  if (task.stream === null) return
-  const stream = ws.stream(task.stream)
+  const stream = ws.stream(streamOf(task))
   ws.shares?.hold(stream, task, from, to)
   if (task.account?.asked !== undefined) endAsk(ws, stream, task)
   for (const key of stream.quotaKeys) {
@@ -91,6 +90,7 @@ export function hold(ws: WorkingSet, task: TaskRow, from: Holder, to: Holder): v
   }
 }
 
+/** Only a task that was rejected has none. */
 export function streamOf(task: TaskRow): number {
   if (task.stream === null) throw new Error(`task ${task.id} has no stream`)
   return task.stream

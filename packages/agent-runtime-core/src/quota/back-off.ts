@@ -67,9 +67,11 @@ function takeKey(ws: WorkingSet, task: TaskRow, key: string): void {
   const row = { ...task, stream: to.id }
   ws.tasks.put(row.id, row)
   // Into the new stream first: its client has always had a task queued.
-  if (task.state === 'queued') enqueue(ws, row)
-  if (task.state === 'queued') dequeue(ws, task)
+  if (task.state === 'queued') {
+    enqueue(ws, row)
+    dequeue(ws, task)
+  }
+  const { state } = task
   const counters = ws.quota(key)
-  if (task.state === 'queued') ws.putQuota({ ...counters, queued: counters.queued + 1 })
-  if (task.state === 'running') ws.putQuota({ ...counters, running: counters.running + 1 })
+  if (state === 'queued' || state === 'running') ws.putQuota({ ...counters, [state]: counters[state] + 1 })
 }

@@ -193,27 +193,27 @@ const noChange = {}
  * `docs/semantics.md 2.8`.
  */
 export function chargeQuotas(ws: WorkingSet, task: TaskRow, charged: UsageSum | undefined): void {
-  if (charged === undefined || charged.tokens === 0 || task.stream === null) return
+  if (charged === undefined || charged.tokens === 0) return
   const tokens = tokensBeyond({ estimate: task.tokens, used: usedBy(task) }, charged.tokens)
   if (tokens === 0) return
-  for (const { key, tokensPerWindow } of rulesOf(ws, ws.stream(task.stream).quotaKeys))
+  for (const { key, tokensPerWindow } of rulesOf(ws, ws.stream(streamOf(task)).quotaKeys))
     if (tokensPerWindow !== undefined) ws.putQuota(addTokens(ws.quota(key), windowNow(ws), tokens))
 }
 
 /** A task is over: what it did not use of its reservation is free again, in the window that it was made in. Source: `docs/semantics.md 2.8`. */
 export function settleQuotas(ws: WorkingSet, task: TaskRow): void {
-  if (task.tokens === 0 || task.stream === null) return
-  const { quotaKeys } = ws.stream(task.stream)
-  if (quotaKeys.length === 0) return
   const left = tokensLeft({ estimate: task.tokens, used: usedBy(task) }, task.fence > 0)
-  if (left === 0) return
+  if (left > 0) giveBack(ws, task, ws.stream(streamOf(task)).quotaKeys, left)
+}
+
+function giveBack(ws: WorkingSet, task: TaskRow, keys: readonly string[], tokens: number): void {
   const window = windowNow(ws)
-  for (const { key, onExceeded, tokensPerWindow } of rulesOf(ws, quotaKeys)) {
+  for (const { key, onExceeded, tokensPerWindow } of rulesOf(ws, keys)) {
     const reservedAt = onExceeded === 'reject' ? task.submittedAt : firstStart(task)
     if (tokensPerWindow === undefined || reservedAt === null) continue
     const row = ws.quota(key)
     if (row.windowStart === window && windowOf(ws, reservedAt) === window)
-      ws.putQuota({ ...row, windowTokens: Math.max(0, row.windowTokens - left) })
+      ws.putQuota({ ...row, windowTokens: Math.max(0, row.windowTokens - tokens) })
   }
 }
 
@@ -228,17 +228,10 @@ export function moveReservation(
   to: readonly string[],
 ): void {
   const use = { estimate: task.tokens, used: usedBy(task) }
-  const left = tokensLeft(use, task.fence > 0)
-  const window = windowNow(ws)
-  for (const { key, onExceeded, tokensPerWindow } of rulesOf(ws, from)) {
-    const reservedAt = onExceeded === 'reject' ? task.submittedAt : firstStart(task)
-    if (tokensPerWindow === undefined || reservedAt === null) continue
-    const row = ws.quota(key)
-    if (row.windowStart === window && windowOf(ws, reservedAt) === window)
-      ws.putQuota({ ...row, windowTokens: Math.max(0, row.windowTokens - left) })
-  }
+  giveBack(ws, task, from, tokensLeft(use, task.fence > 0))
   for (const { key, tokensPerWindow } of rulesOf(ws, to))
-    if (tokensPerWindow !== undefined) ws.putQuota(addTokens(ws.quota(key), window, tokensLeft(use, false)))
+    if (tokensPerWindow !== undefined)
+      ws.putQuota(addTokens(ws.quota(key), windowNow(ws), tokensLeft(use, false)))
 }
 
 /** Under defer, tokens are reserved at the first start. */

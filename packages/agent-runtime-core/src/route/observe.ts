@@ -14,6 +14,7 @@ import {
 import { type ScarCause, scarOf } from './scar.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import type { Objection } from '../submit/verdict.ts'
+import { streamOf } from '../queue/stream.ts'
 import { RESERVED } from '../wait/wait.ts'
 import type { CircuitRow } from './row.ts'
 import type { TaskRow } from '../task/row.ts'
@@ -89,8 +90,8 @@ export function routeEnded(
 }
 
 /** The type of a task, which is its route. */
-export function routeOf(ws: WorkingSet, { stream }: TaskRow): string {
-  return stream === null ? '' : ws.stream(stream).type
+export function routeOf(ws: WorkingSet, task: TaskRow): string {
+  return ws.stream(streamOf(task)).type
 }
 
 /**

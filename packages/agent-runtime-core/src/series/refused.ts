@@ -25,11 +25,11 @@ export function withRefused(
   const counted = points.map((point): SeriesPoint => {
     // The newest step may be shorter than the others.
     const from = point.at - rest.stepMs
-    while (next < sorted.length && (sorted[next]?.at ?? 0) <= from) next += 1
+    while (next < sorted.length && (sorted[next] as RefusedSubmission).at <= from) next += 1
     const refused: Partial<Record<RejectionReason, number>> = {}
     for (; next < sorted.length; next += 1) {
-      const it = sorted[next]
-      if (it === undefined || it.at > point.at) break
+      const it = sorted[next] as RefusedSubmission
+      if (it.at > point.at) break
       refused[it.reason] = (refused[it.reason] ?? 0) + 1
     }
     // A step in which the records begin says how many there are at least.

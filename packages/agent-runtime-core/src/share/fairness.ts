@@ -57,8 +57,7 @@ export function decideSettlement(it: {
   readonly charged: number
   readonly settled: number
 }): number {
-  const difference = it.settled - it.charged
-  return difference >= 0 ? it.time + difference : Math.max(Math.min(it.time, it.floor), it.time + difference)
+  return Math.max(Math.min(it.time, it.floor), it.time + (it.settled - it.charged))
 }
 
 /**

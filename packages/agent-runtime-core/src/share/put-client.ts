@@ -40,7 +40,7 @@ function delayedOf(ws: WorkingSet, client: string): number {
 }
 
 function recordIn(ws: WorkingSet, row: ClientRow): ClientRecord {
-  return clientRecordOf(row, (task) => ws.task(task)?.explicitId ?? ws.ids.task(task))
+  return clientRecordOf(row, (task) => ws.taskId(task))
 }
 
 /** As a person reads it. */

@@ -15,6 +15,7 @@ import { lacksCredits } from '../ledger/afford.ts'
 import { costOf, paid } from '../ledger/pay.ts'
 import { post } from '../ledger/post.ts'
 import { accountOf } from '../budget/account.ts'
+import { streamOf } from '../queue/stream.ts'
 import { mayStart } from '../quota/hold.ts'
 import type { AccountRow } from '../budget/row.ts'
 import type { ClientRow } from './row.ts'
@@ -157,8 +158,8 @@ export class ShareBook implements Shares {
   }
 
   charge(task: TaskRow, row: StreamRow, dispatch: number): AccountRow | null {
-    if (task.account !== null && task.account.charge !== null) return task.account
     const account = accountOf(task)
+    if (account.charge !== null) return account
     const client = this.ws.client(row.client)
     const charge = this.increment(account.cost, client, dispatch)
     const started = { ...client, time: client.time + charge }
@@ -176,9 +177,9 @@ export class ShareBook implements Shares {
 
   settle(task: TaskRow): void {
     const { ws } = this
-    const { account, stream } = task
-    if (account === null || account.charge === null || stream === null) return
-    const client = ws.client(ws.stream(stream).client)
+    const account = accountOf(task)
+    if (account.charge === null) return
+    const client = ws.client(ws.stream(streamOf(task)).client)
     const cost = costOf(account)
     const settled = settledIncrement({
       charged: account.charge,
@@ -429,12 +430,12 @@ export function dominantOf(client: ClientRow, { dominant }: SharesConfig): numbe
 export function heldByClient(
   running: Iterable<HeldByTask>,
   config: SharesConfig | undefined,
-  streamOf: (stream: number) => Pick<StreamRow, 'client' | 'quotaKeys'> | undefined,
+  rowOf: (stream: number) => Pick<StreamRow, 'client' | 'quotaKeys'> | undefined,
 ): ReadonlyMap<string, Amounts> {
   const held = new Map<string, Amounts>()
   if (config?.dominant === undefined) return held
   for (const [stream, tokens, cost] of running) {
-    const row = streamOf(stream)
+    const row = rowOf(stream)
     if (row === undefined) throw new Error(`stream ${stream} of a running task was not loaded`)
     const amounts = amountsOf(row.quotaKeys, { tasks: 1, tokens, cost }, config.dominant)
     held.set(row.client, addAmounts(held.get(row.client) ?? {}, amounts))

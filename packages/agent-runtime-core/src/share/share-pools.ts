@@ -43,7 +43,8 @@ export function poolsOf(
     Array.from(byPool, ([name, members]) => {
       const trees = (holds: (client: ClientRow) => boolean) => {
         const tiers: ShareEntry[][] = clientTiers.map(() => [])
-        for (const client of members) if (holds(client)) tiers[tierOf(client)]?.push(entryOf(client, tierOf))
+        for (const client of members)
+          if (holds(client)) (tiers[tierOf(client)] as ShareEntry[]).push(entryOf(client, tierOf))
         return tiers.map(sortedTree)
       }
       const isHeld = name !== OPEN
@@ -167,22 +168,20 @@ export class SharePools {
       before?.pool === after?.pool
     )
       return
-    if (before !== undefined && was !== undefined)
-      this.put(before.pool, of, was.tier, (tree) => withoutEntry(tree, was))
-    if (after !== undefined && is !== undefined)
-      this.put(after.pool, of, is.tier, (tree) => withEntry(tree, is))
+    if (before !== undefined) this.put(of, before, withoutEntry)
+    if (after !== undefined) this.put(of, after, withEntry)
   }
 
   private put(
-    name: string,
     of: 'waiting' | 'busy',
-    tier: number,
-    change: (tree: ShareTree) => ShareTree,
+    client: ClientRow,
+    change: (tree: ShareTree, entry: ShareEntry) => ShareTree,
   ): void {
-    const pool = this.get(name)
+    const entry = entryOf(client, this.tierOf)
+    const pool = this.get(client.pool)
     const trees = [...pool[of]]
-    trees[tier] = change(trees[tier])
-    this.changed.set(name, { ...pool, [of]: trees })
+    trees[entry.tier] = change(trees[entry.tier], entry)
+    this.changed.set(client.pool, { ...pool, [of]: trees })
   }
 }
 

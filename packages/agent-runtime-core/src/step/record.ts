@@ -48,8 +48,8 @@ function branchesText({ branches, branchKeys }: Write<'recordStep'>): string {
 
 /** The stored result of a key that has its memo. */
 export function memoOf(ws: WorkingSet, task: number, key: string): string | undefined {
-  const seq = ws.memos.get(task)?.get(key) ?? ws.base.memos.get(task)?.get(key)
-  return seq !== undefined && seq > 0 ? memoText(ws, task, seq) : undefined
+  const seq = ws.memos.get(task)?.get(key) ?? ws.base.memos.get(task)?.get(key) ?? 0
+  return seq > 0 ? memoText(ws, task, seq) : undefined
 }
 
 /**

@@ -66,7 +66,7 @@ function prefixOf(storeId: string, kind: string): string {
 
 function numberIn(id: string, after: number, last = Number.MAX_SAFE_INTEGER): number | undefined {
   const text = id.slice(24)
-  if (!/^[0-9a-f]{12}$/.test(text)) return undefined
+  if (/[^0-9a-f]/.test(text)) return undefined
   const number = Number.parseInt(text, 16)
   return number > after && number <= last ? number : undefined
 }

@@ -67,7 +67,6 @@ function admit<R>(
   if (taken !== undefined) return taken
 
   const spawning = parent === null ? undefined : ws.taskNow({ id: parent })
-  const above = spawning?.budget ?? null
   const dueAt = dueTime(it, ws.now.at)
   const keys = quotaKeysFor(ws, it)
   const admission = decideAdmission({
@@ -78,11 +77,11 @@ function admit<R>(
     delayedCount: ws.delayed,
     limits: ws.config,
     refused: it.refused,
-    tripped: ws.hasCircuits || it.swarm !== undefined ? () => tripped(ws, it, dueAt !== null) : undefined,
+    tripped: () => tripped(ws, it, dueAt !== null),
     clients: ws.shares?.crowdedBy(it.client ?? ''),
-    exhaustedBudget: above === null ? undefined : () => exhausted(ws, { budget: above }),
+    exhaustedBudget: () => exhausted(ws, { budget: spawning?.budget ?? null }),
     exceededCredits: ws.shares === undefined ? undefined : () => exceededCredits(ws, it),
-    exceededQuota: keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it, spawning),
+    exceededQuota: () => exceededQuota(ws, keys, it, spawning),
   })
   if (!admission.accepted) return refuse(ws, it, admission)
   return enter(ws, it, parent)
@@ -120,11 +119,11 @@ function enter(ws: WorkingSet, it: Submission, parent: number | null): Receipt {
     input.blob,
   )
   if (it.held !== true) enqueue(ws, task)
-  if (keys.length > 0) takeQuotas(ws, task, keys)
+  takeQuotas(ws, task, keys)
   if (it.taskId !== undefined) ws.explicitIds.put(it.taskId, id)
   if (it.idempotencyKey !== undefined)
     ws.keys.put(it.idempotencyKey, { key: it.idempotencyKey, task: id, payloadHash: payloadHash(ws, it) })
-  if (ws.hasCircuits || it.swarm !== undefined) admitted(ws, it, id)
+  admitted(ws, it, id)
   ws.count('submitted')
   return { accepted: true, taskId: it.taskId ?? ws.ids.task(id), sequence: id, deduplicated: false }
 }
@@ -192,7 +191,7 @@ function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
   const key = it.idempotencyKey
   const bound = key === undefined ? undefined : ws.keys.get(key)
   if (bound !== undefined) {
-    const taskId = ws.task(bound.task)?.explicitId ?? ws.ids.task(bound.task)
+    const taskId = ws.taskId(bound.task)
     if (bound.payloadHash === payloadHash(ws, it))
       return { accepted: true, taskId, sequence: bound.task, deduplicated: true }
     return {

@@ -43,7 +43,7 @@ export function superviseEnd(ws: WorkingSet, task: TaskRow, how: 'completed' | '
       return leave
     case 'restart': {
       record(ws, supervisor, seat.id, decision)
-      const by = idOf(ws, supervisor.task)
+      const by = ws.taskId(supervisor.task.id)
       for (const id of decision.stop)
         stopOne(
           ws,
@@ -101,7 +101,7 @@ function stopOne(ws: WorkingSet, child: OpenChild | undefined, by: string): void
   if (child === undefined) return
   const { task: id } = child.row
   if (child.restart === 'temporary')
-    cancel(ws, { taskId: idOf(ws, ws.taskNow({ id })), reason: `supervisor ${by} stopped it` })
+    cancel(ws, { taskId: ws.taskId(id), reason: `supervisor ${by} stopped it` })
   else renew(ws, { id }, by)
 }
 
@@ -129,10 +129,6 @@ function takeBack(ws: WorkingSet, { id }: { readonly id: number }, by: string): 
   const { attempt, crashes } = task
   requeue(ws, task, lease, { reason: 'restarted', attempt, crashes, dueAt: null, restartedBy: by })
   notice(ws, lease, 'lost', 'restarted')
-}
-
-function idOf(ws: WorkingSet, { explicitId, id }: TaskRow): string {
-  return explicitId ?? ws.ids.task(id)
 }
 
 const leave: Verdict = { as: 'leave' }

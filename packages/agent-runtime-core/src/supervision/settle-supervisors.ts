@@ -27,10 +27,8 @@ export function settleSupervisors(ws: WorkingSet): void {
 }
 
 function giveUp(ws: WorkingSet, { task }: Supervisor, error: string): void {
-  for (const { row } of openChildren(ws, task).toReversed()) {
-    const child = ws.taskNow({ id: row.task })
-    cancel(ws, { taskId: child.explicitId ?? ws.ids.task(child.id), reason: 'its supervisor has failed' })
-  }
+  for (const { row } of openChildren(ws, task).toReversed())
+    cancel(ws, { taskId: ws.taskId(row.task), reason: 'its supervisor has failed' })
   failAnywhere(ws, ws.taskNow(task), {
     kind: 'escalated',
     error,

@@ -68,7 +68,7 @@ function adopt(
   child: number,
   type: string,
 ): ChildRecord {
-  const taskId = JSON.stringify(idOf(ws, ws.taskNow({ id: child })))
+  const taskId = JSON.stringify(ws.taskId(child))
   const { seq } = ws.move(
     ws.taskNow(parent),
     {},
@@ -102,9 +102,5 @@ function childOf(ws: WorkingSet, { id: parent }: TaskRow, id: string): ChildRow 
 }
 
 function under(ws: WorkingSet, parent: TaskRow, submission: Submission): Submission {
-  return { ...submission, parentId: idOf(ws, parent) }
-}
-
-function idOf(ws: WorkingSet, { explicitId, id }: TaskRow): string {
-  return explicitId ?? ws.ids.task(id)
+  return { ...submission, parentId: ws.taskId(parent.id) }
 }

@@ -68,7 +68,7 @@ export function agentTaken(ws: WorkingSet, { swarm, agent }: Submission): Receip
     }
   const other = ws.agentsOf(swarm).find((it) => it.agent === agent)
   if (other === undefined) return undefined
-  const taskId = ws.task(other.task)?.explicitId ?? ws.ids.task(other.task)
+  const taskId = ws.taskId(other.task)
   return {
     accepted: false,
     taskId,

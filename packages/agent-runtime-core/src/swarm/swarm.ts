@@ -44,5 +44,5 @@ export function relieve(ws: WorkingSet, name: string): void {
 }
 
 function cancelAgent(ws: WorkingSet, task: number, reason: string): void {
-  cancel(ws, { taskId: ws.task(task)?.explicitId ?? ws.ids.task(task), reason })
+  cancel(ws, { taskId: ws.taskId(task), reason })
 }

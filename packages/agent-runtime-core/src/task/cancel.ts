@@ -40,7 +40,6 @@ export function cancelMany(
  * deepest first, so that none of them wakes the one above. Source: `docs/semantics.md 5.5`.
  */
 export function cancelChildren(ws: WorkingSet, task: { readonly id: number }, reason: string): void {
-  if (ws.childrenOf(task).size === 0) return
   const open = [...ws.childrenOf(task).values()]
   for (const child of open) ws.putChild({ ...child, state: 'closed' })
   cancelFamilies(ws, open, reason)

@@ -96,8 +96,7 @@ function endPass(
     }
     case 'failed': {
       fail(ws, task, lease, settlement, 'failed', released, { charged, backOff })
-      if (settlement.breach === 'hard') breach(ws, routeOf(ws, task))
-      if (settlement.breach === 'deadline') markUnhealthy(ws, routeOf(ws, task))
+      blameRoute(ws, task, settlement.breach)
       return
     }
     case 'retry': {
@@ -115,8 +114,7 @@ function endPass(
         recovery: settlement.recovery,
         interrupted: settlement.interrupted,
       })
-      if (settlement.breach === 'hard') breach(ws, routeOf(ws, task))
-      if (settlement.breach === 'deadline') markUnhealthy(ws, routeOf(ws, task))
+      blameRoute(ws, task, settlement.breach)
       return
     }
     case 'rate_limited': {
@@ -127,6 +125,12 @@ function endPass(
       return
     }
   }
+}
+
+/** A limit of its work was broken: its route is to blame. */
+function blameRoute(ws: WorkingSet, task: TaskRow, by: 'hard' | 'deadline' | undefined): void {
+  if (by === 'hard') breach(ws, routeOf(ws, task))
+  if (by === 'deadline') markUnhealthy(ws, routeOf(ws, task))
 }
 
 /** The holder gives its task back, same attempt. Source: `docs/semantics.md 1.1, 3.6, 5.6`. */
@@ -218,7 +222,7 @@ function startAgain(
   // Its own handler has the work again.
   for (const child of ws.childrenOf(task).values())
     if (isHandOver(child.key))
-      cancel(ws, { taskId: idOf(ws, child.task), reason: 'a supervisor has started its parent again' })
+      cancel(ws, { taskId: ws.taskId(child.task), reason: 'a supervisor has started its parent again' })
   const { crashes } = task
   requeue(ws, { ...ws.taskNow(task), crashes }, lease, {
     ...it,
@@ -227,11 +231,6 @@ function startAgain(
     crashes,
     dueAt: null,
   })
-}
-
-function idOf(ws: WorkingSet, task: number): string {
-  const { explicitId, id } = ws.taskNow({ id: task })
-  return explicitId ?? ws.ids.task(id)
 }
 
 /** The steps have all their tries again. */

@@ -171,8 +171,10 @@ export class Needs {
 
   /** The rows that the end of a task touches: its parent is notified, and tasks below it may end too. */
   family({ id, parent }: TaskRow): void {
-    if (parent !== null) this.supervisor(parent, id)
-    if (parent !== null) this.pipelineOf(parent, id)
+    if (parent !== null) {
+      this.supervisor(parent, id)
+      this.pipelineOf(parent, id)
+    }
     this.descendants(id)
   }
 

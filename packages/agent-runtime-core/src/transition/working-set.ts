@@ -407,10 +407,6 @@ export class WorkingSet {
     this.reputations.set(row.agent, standing)
   }
 
-  /** Whether any route has a circuit: most stores have none, and nothing is looked for then. */
-  get hasCircuits(): boolean {
-    return this.base.circuits.size > 0 || this.circuits.changed.size > 0
-  }
   circuit(route: string): CircuitRow | undefined {
     return this.circuits.get(route)
   }
@@ -492,6 +488,11 @@ export class WorkingSet {
   }
   leaseNamed(leaseId: string): LeaseRow | undefined {
     return this.lease(this.ids.leaseNumber(leaseId) ?? 0)
+  }
+
+  /** The id of a task: its submitter's, or the store's own. */
+  taskId(task: number): string {
+    return this.task(task)?.explicitId ?? this.ids.task(task)
   }
 
   /** The lease under which a task runs. */
@@ -580,7 +581,7 @@ export class WorkingSet {
   /** The memos that a task made after the event `since` count no more, marks of patches aside. */
   forget(task: number, since: number): void {
     for (const memos of [this.base.memos.get(task), this.memos.get(task)])
-      for (const [key, seq] of memos ?? [])
+      for (const [key, seq] of memos ?? none)
         if (seq > since && !outlivesRejection({ key, kind: 'step', seq })) this.remember(task, key, 0)
   }
 
@@ -676,15 +677,15 @@ export class WorkingSet {
     return row
   }
 
-  /**
-   * Whether there is anything to write. The rows of other tables change with these. The places of streams are an exception: they are looked up again
-   * when they are lost.
-   */
   /** Deletes a task that ended, with everything that is kept of it. */
   prune(row: PrunableRow): void {
     this.pruned.push(row)
   }
 
+  /**
+   * Whether there is anything to write. The rows of other tables change with these. The places of streams are an exception: they are looked up again
+   * when they are lost.
+   */
   get hasChanges(): boolean {
     return (
       this.events.length + this.outputs.length + this.evaluations.length + this.pruned.length > 0 ||

@@ -108,7 +108,7 @@ export function resume(ws: WorkingSet, task: TaskRow, over: Over): void {
     undefined,
     taken?.blob ?? null,
   )
-  if (outcome !== 'fail') countVerdict(ws, row, wait, outcome)
+  countVerdict(ws, row, wait, outcome)
   ws.putWaits(
     row,
     ws.waitsOf(row).filter((it) => it.key !== wait.key && !gone.includes(it)),

@@ -133,7 +133,7 @@ function start(ws: WorkingSet, task: TaskRow, { key, kind, name, position, dueAt
 function resolve(ws: WorkingSet, task: TaskRow, over: Over): TaskRow {
   const data = `{${resolutionOf(ws, task, over)}}`
   const row = ws.move(task, {}, 'wait.resolved', data, undefined, over.taken?.blob ?? null)
-  if (over.outcome !== 'fail') countVerdict(ws, row, over.wait, over.outcome)
+  countVerdict(ws, row, over.wait, over.outcome)
   return row
 }
 

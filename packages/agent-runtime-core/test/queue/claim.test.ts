@@ -403,10 +403,8 @@ describe('heads that are not known yet (docs/semantics.md 3.3)', () => {
   test('loaded heads and those queued since come in the order of their submission', () => {
     const merged = (rows: readonly number[], fresh: readonly number[], upTo: number, complete: boolean) =>
       mergeHeads(
-        rows.map((id) => queued(id)),
+        { rows: rows.map((id) => queued(id)), upTo, complete },
         fresh.map((id) => queued(id)),
-        upTo,
-        complete,
       ).map(({ id }) => id)
     expect(merged([1, 4], [], 4, false)).toEqual([1, 4])
     expect(merged([1, 4], [3, 2], 4, false)).toEqual([1, 2, 3, 4])

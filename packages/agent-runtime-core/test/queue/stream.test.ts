@@ -133,10 +133,4 @@ describe('the holders of a quota (docs/semantics.md 2.6)', () => {
       keys.map((key) => ({ ...quota(key), queued, running })),
     )
   })
-
-  test('a task that never queued holds none', () => {
-    const ws = limited()
-    hold(ws, { ...task, stream: null }, 'queued', 'none')
-    expect([...ws.quotas.changed]).toEqual([])
-  })
 })

@@ -425,10 +425,9 @@ describe('tokens that a task charges (docs/semantics.md 2.8)', () => {
     expect(charge(sum(21), {}, config)).toEqual([])
   })
 
-  test('that are none write nothing, nor does a task that never was in a stream', () => {
+  test('that are none write nothing', () => {
     expect(charge(undefined)).toEqual([])
     expect(charge({ ...sum(0), cost: 5 }, { tokens: 0 })).toEqual([])
-    expect(charge(sum(21), { stream: null })).toEqual([])
   })
 })
 
@@ -500,7 +499,6 @@ describe('a task that is over (docs/semantics.md 2.8)', () => {
     expect(settle({}, its, keys)).toEqual([33])
     expect(settle({}, big({ perWindow: 9 }))).toEqual([])
     expect(settle({}, rejecting, { streams: [stream] })).toEqual([])
-    expect(settle({ stream: null })).toEqual([])
     expect(settle({ tokens: 0 })).toEqual([])
   })
 })

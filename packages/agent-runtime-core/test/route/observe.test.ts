@@ -164,10 +164,9 @@ describe('scars and breaches (10.3)', () => {
   })
 })
 
-test('the route of a task is its type; one that was rejected has none (10)', () => {
+test('the route of a task is its type (10)', () => {
   const ws = having()
   expect(routeOf(ws, task)).toBe('work')
-  expect(routeOf(ws, { ...task, stream: null })).toBe('')
 })
 
 describe('un-leased work (10.1, C11)', () => {

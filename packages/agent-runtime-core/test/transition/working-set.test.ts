@@ -357,14 +357,6 @@ describe('rows that can be removed', () => {
     expect([ws.circuit('work'), ws.circuits.changed.has('work')]).toEqual([undefined, true])
   })
 
-  test('whether there are circuits', () => {
-    expect(workingSet({}).hasCircuits).toBe(false)
-    expect(workingSet({ circuits: new Map([['work', circuit()]]) }).hasCircuits).toBe(true)
-    const ws = workingSet({})
-    ws.putCircuit(circuit())
-    expect(ws.hasCircuits).toBe(true)
-  })
-
   test('a usage, by its task; the agents of a swarm are in the order in which they were spawned', () => {
     const agent = (id: number, order: number, name = 's') => usage({ task: id, swarm: name, order })
     const rows = [agent(7, 2), agent(8, 1), agent(9, 4), agent(10, 0, 'other'), usage({ task: 11 })]

@@ -450,7 +450,7 @@ export class Cache implements Base {
   private absorbHeads(ws: WorkingSet, stream: number, isNew: boolean): void {
     const known = this.heads.get(stream) ?? (isNew ? { rows: [], upTo: 0, complete: true } : undefined)
     if (known === undefined) return
-    const merged = mergeHeads(known.rows, ws.queued.get(stream) ?? [], known.upTo, known.complete)
+    const merged = mergeHeads(known, ws.queued.get(stream) ?? [])
     const rows = merged.slice(ws.taken.get(stream) ?? 0).flatMap((row) => {
       const task = ws.tasks.changed.get(row.id) ?? row
       return task.state === 'queued' && task.dueAt === null && task.stream === stream ? [task] : []
