@@ -21,7 +21,7 @@ export const typed: readonly string[] = wordsOf(`
   runsType scalarPressure Heap mergedSeries withRefused rolledUp samplesOf shareIncrement softAboveHard strongestRecovery suggestionFor
   afterKey labelsWithShutdown shutdownIn supervisedIn supervisedKey supervisorKey supervisorTerms
   marketKey marketStageAfter marketStageIn marketTaskKey rankProposals
-  checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey slotShortage slotShortageText stageKey stagePartText stageWaitIn stageWaitKey violationsText
+  checkStages isPipelineMemo keyHash partitionFor partsOf publicationKey receiptKey slotShortage slotShortageText stageCallText stageKey stagePartText stageWaitIn stageWaitKey violationsText
   decideConfiguration settingDifferences settingsAmong statedSettings storeSettingsOf withSettings
   suspectFrom takesLane toRuntimeError typeDifferences usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined workedOnBy
 `)
