@@ -587,13 +587,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'I12 of one lane the last submitted comes first',
     file: `${core}queue/order.ts`,
-    edits: [['a.sequence < b.sequence', 'a.sequence > b.sequence']],
+    edits: [['a.sequence - b.sequence', 'b.sequence - a.sequence']],
     killedBy: conformance('order', '3.3'),
   },
   {
     name: 'I12 the batch lane goes before the others',
     file: `${core}queue/order.ts`,
-    edits: [['a.laneRank < b.laneRank', 'a.laneRank > b.laneRank']],
+    edits: [['a.laneRank - b.laneRank', 'b.laneRank - a.laneRank']],
     killedBy: coreTest('queue/order', 'I12'),
   },
   {
@@ -919,7 +919,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: '11.5 a refund takes a client below its floor',
     file: `${core}share/fairness.ts`,
-    edits: [['Math.max(Math.min(it.time, it.floor), it.time + difference)', 'it.time + difference']],
+    edits: [
+      [
+        'Math.max(Math.min(it.time, it.floor), it.time + (it.settled - it.charged))',
+        'it.time + (it.settled - it.charged)',
+      ],
+    ],
     killedBy: coreTest('share/fairness', '11.5 a refund'),
   },
   {
