@@ -351,7 +351,7 @@ export class ClaimRound {
 const anyTask = { fence: 0, tokens: 0 } as const
 const noLines: readonly Line[] = []
 const noTasks: readonly TaskRow[] = []
-/** Those of a stream that is new. */
+/** The heads of a stream that is new. */
 const noHeads: Heads = { rows: noTasks, upTo: 0, complete: true }
 
 /** Loaded heads and tasks queued since, in order of submission; what lies beyond the loaded stretch is left for later. */

@@ -343,7 +343,7 @@ describe('13.6 a marketplace', () => {
     )
   })
 
-  test('13.6 who is under contract is an agent of the marketplace', () => {
+  test('13.6 an agent under contract is one of the marketplace', () => {
     const define = (more: object) => defineMarketplace({ ...terms, name: 'm', ...more })
     for (const given of [agents, agents.find()])
       expect(() => define({ agents: given, contracted: ['thorough', 'quik'] })).toThrow(
