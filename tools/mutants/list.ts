@@ -1873,13 +1873,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a process among many waits for its turn as long as one among few',
     file: `${persistence}postgres/turn.ts`,
-    edits: [['others * patienceForOneMs, ', 'patienceForOneMs, ']],
-    killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.test.ts', 'as long as some rounds'],
-  },
-  {
-    name: 'a process waits for its turn no longer where rounds are longer',
-    file: `${persistence}postgres/turn.ts`,
-    edits: [['patienceForOneMs, roundsMs)', 'patienceForOneMs, roundsMs / patienceInRounds)']],
+    edits: [['others * patienceForOneMs)', 'patienceForOneMs)']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.test.ts', 'as long as some rounds'],
   },
   {

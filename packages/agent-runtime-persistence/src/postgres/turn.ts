@@ -91,7 +91,7 @@ export class Turn {
   async ask(session: Session, others: number, haste: Haste): Promise<void> {
     const { isAwaited, hasMuch, hasTime } = haste
     this.follows(haste)
-    const waitMs = patienceMs(others, this.it.leaseTtlMs())
+    const waitMs = patienceMs(others)
     // In a transaction of its own: the next one may see what was committed by the time that the turn was given.
     const begins = [statement('BEGIN'), statement(limited, [waitMs])]
     const asking = this.asking[isAwaited ? 'awaited' : hasMuch || hasTime ? 'calm' : 'little']
@@ -218,7 +218,7 @@ function longestRound(amount: keyof typeof roundMs, leaseTtlMs: number): number 
 }
 
 const longestMs = { much: 400, little: 200 }
-const roundMs = { much: 1_600, little: 400 }
+const roundMs = { much: 800, little: 400 }
 /** So long a process that has nothing to write keeps its turn, and the longest where its handlers were soon done before. */
 const leastLingerMs = 4
 const mostLingerMs = 16
@@ -226,14 +226,11 @@ const mostLingerMs = 16
 const limited = `SELECT set_config('lock_timeout', $1::text, true), set_config('statement_timeout', '0', true)`
 
 /** How long a process waits for its turn before it asks again, and so loses its place: some rounds of many, in ms. */
-export function patienceMs(others: number, leaseTtlMs: number): number {
-  const roundsMs = patienceInRounds * turnMs(others, true, leaseTtlMs) * (others + 1)
-  return Math.min(mostPatienceMs, Math.max(leastPatienceMs, others * patienceForOneMs, roundsMs))
+export function patienceMs(others: number): number {
+  return Math.min(mostPatienceMs, Math.max(leastPatienceMs, others * patienceForOneMs))
 }
 
 const leastPatienceMs = 5_000
-/** Each turn ends with a flush, and on a busy machine that takes longer than the turn. */
-const patienceInRounds = 5
 const mostPatienceMs = 30_000
 const patienceForOneMs = 150
 /** A holder whose connection rests for so long outside of a transaction stands still. In one it has as long as any. */
