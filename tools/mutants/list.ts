@@ -372,7 +372,7 @@ export const mutants: readonly Mutant[] = [
         'if (recovery === undefined) decided = undefined\n      else decided =',
       ],
     ],
-    killedBy: conformance('explain', '14.3 a task whose process died'),
+    killedBy: conformance('workers', '14.3 a task whose process died'),
   },
   {
     name: '14.3 a restart by a supervisor is told as a retry',
@@ -1498,7 +1498,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: '14.3 a worker in another language goes on although a person is to be asked',
     file: 'packages/agent-runtime-server/src/remote/before-handler.ts',
-    edits: [["      return false\n    case 'fail'", "      return true\n    case 'fail'"]],
+    edits: [["      return false\n    case 'refuse'", "      return true\n    case 'refuse'"]],
     killedBy: ['packages/agent-runtime-server/test/remote/requests.test.ts', 'the server asks a person'],
   },
   {
