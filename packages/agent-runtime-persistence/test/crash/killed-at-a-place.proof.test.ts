@@ -213,13 +213,14 @@ describe('a process that is killed at a place (docs/reliability.md A)', () => {
 describe('a sweep that is cut (docs/reliability.md A)', () => {
   const config = { leaseTtlMs: 2_400, heartbeatIntervalMs: 400 }
 
-  /** A holder that stands still since its claim, and a process that dies or stops while it sweeps the lease, which has expired. */
+  /** A holder that stands still with its lease, and a process that dies or stops while it sweeps the lease, which has expired. */
   async function sweeping(path: string, place: Omit<Place, 'event'>) {
     const worker = { workerId: 'c', capacity: 1 }
-    const stops = { when: 'after', event: 'task.started', signal: 'SIGSTOP' } as const
-    const zombie = await ChildStore.open({ path, config, worker, dies: stops, insists: true })
+    const zombie = await ChildStore.open({ path, config, worker, insists: true })
     zombie.send(submission('a'))
-    await zombie.heard(({ reached }) => reached === true)
+    // It stops with its lease in hand: a lease that ran out before it was given reaches no worker.
+    await zombie.heard(({ claimed }) => claimed !== undefined)
+    zombie.signal('SIGSTOP')
     const sweeper = await ChildStore.open({ path, config, dies: { ...place, event: 'task.requeued' } })
     await sweeper.heard(({ reached }) => reached === true)
     return { zombie, sweeper }
