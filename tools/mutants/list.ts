@@ -1458,7 +1458,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '14.3 the other task has not the time to stop that the first has',
-    file: `${runtime}durable/child/call-other.ts`,
+    file: `${core}recovery/hand-over.ts`,
     edits: [['shutdownMs === undefined ? {}', 'shutdownMs !== null ? {}']],
     killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'has the time to stop'],
   },

@@ -354,6 +354,7 @@ export {
   decideChain,
   HANDED_OVER_LABEL,
   handOverKey,
+  handOverLabels,
   isHandOver,
   MAX_HAND_OVERS,
 } from './recovery/hand-over.ts'
@@ -418,7 +419,7 @@ export {
   wholeNumber,
 } from './check/rules.ts'
 export { firstLines, show, textOf } from './check/show.ts'
-export { suggestionFor } from './check/suggestion.ts'
+export { meantText, suggestionFor } from './check/suggestion.ts'
 export { type Given, withoutUndefined } from './check/without-undefined.ts'
 export {
   canonical,

@@ -18,10 +18,10 @@ import {
   lanes,
   problemsIn,
   readPlainConfig,
+  meantText,
   RESERVED,
   type Rule,
   type Rules,
-  suggestionFor,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
 import { asksForPool, fixedLimits, limitProblems, limitRules, limitsOf, MAX_WORKERS } from './pool/limits.ts'
@@ -428,15 +428,8 @@ function partProblems(
           if (types.has(type)) return []
           // Nothing starts itself.
           const others = [...types.keys()].filter((other) => other !== task.type)
-          const meant = suggestionFor(type, others)
-          const hint = meant === undefined ? '' : `, did you mean ${meant}?`
-          return [
-            {
-              path: place,
-              allowed: `one of the tasks of this program, or add it to them${hint}`,
-              given: type,
-            },
-          ]
+          const allowed = `one of the tasks of this program, or add it to them${meantText(type, others)}`
+          return [{ path: place, allowed, given: type }]
         })
       : [],
   )

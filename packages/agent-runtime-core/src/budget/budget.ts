@@ -1,8 +1,7 @@
 import type { ConfigProblem } from '../error/errors.ts'
 import { isReadable } from '../check/readable.ts'
-import { assertFields } from '../check/rules.ts'
+import { assertFields, instead } from '../check/rules.ts'
 import { MAX_COUNT } from '../config/setting.ts'
-import { suggestionFor } from '../check/suggestion.ts'
 import { MICRO, type UsageSum } from './usage.ts'
 
 /** The amounts that a budget can limit. Source: `docs/semantics.md 11.5`. */
@@ -146,11 +145,8 @@ function amountProblems(
   known: readonly string[],
 ): ConfigProblem[] {
   return Object.entries(given).flatMap(([name, value]) => {
-    if (!(budgetFields as readonly string[]).includes(name)) {
-      const meant = suggestionFor(name, known)
-      const hint = meant === undefined ? `; there are ${known.join(', ')}` : `, did you mean ${meant}?`
-      return [{ path: `${path}.${name}`, allowed: `no such field${hint}`, given: value }]
-    }
+    if (!(budgetFields as readonly string[]).includes(name))
+      return [{ path: `${path}.${name}`, allowed: `no such field${instead(name, known)}`, given: value }]
     const field = name as BudgetField
     if (value === undefined || isAmount(field, value)) return []
     const [most, unit] = bounds[field]

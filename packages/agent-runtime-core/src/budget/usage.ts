@@ -1,8 +1,8 @@
+import { instead } from '../check/rules.ts'
 import { isReadable } from '../check/readable.ts'
 import { RuntimeError } from '../error/errors.ts'
 import { MAX_COUNT } from '../config/setting.ts'
 import { show } from '../check/show.ts'
-import { suggestionFor } from '../check/suggestion.ts'
 
 /** The usage of work; an amount that is left out is 0. Source: `docs/semantics.md 11.5`, C4. */
 export interface Usage {
@@ -37,9 +37,7 @@ export function usageSum(call: string, usage: unknown): UsageSum {
     throw new RuntimeError('invalid_argument', `${call} takes { tokens, money, cost }, not ${show(usage)}`)
   for (const name of Object.keys(usage)) {
     if ((fields as readonly string[]).includes(name)) continue
-    const meant = suggestionFor(name, fields)
-    const hint = meant === undefined ? `; there are ${fields.join(', ')}` : `, did you mean ${meant}?`
-    throw new RuntimeError('invalid_argument', `${call}: there is no ${name}${hint}`)
+    throw new RuntimeError('invalid_argument', `${call}: there is no ${name}${instead(name, fields)}`)
   }
   const { tokens = 0, money = 0, cost = 0 } = usage as Usage
   if (!Number.isInteger(tokens) || tokens < 0 || tokens > MAX_COUNT)

@@ -1,7 +1,7 @@
 import { type ConfigProblem, RuntimeError } from '../error/errors.ts'
 import { hasMethods, isReadable } from './readable.ts'
 import { firstLines, show } from './show.ts'
-import { suggestionFor } from './suggestion.ts'
+import { meantText } from './suggestion.ts'
 
 /** The rule for a value: what is allowed, for people, and the check. */
 export type Rule = readonly [allowed: string, holds: (value: unknown) => boolean]
@@ -121,8 +121,8 @@ export function instead(
 ): string {
   const advice = Object.hasOwn(familiar, name) ? familiar[name] : undefined
   if (advice !== undefined) return `, ${typeof advice === 'string' ? advice : advice(given)}`
-  const meant = suggestionFor(name, known)
-  if (meant !== undefined) return `, did you mean ${meant}?`
+  const meant = meantText(name, known)
+  if (meant !== '') return meant
   return known.length === 0 ? '' : `; there are ${known.join(', ')}`
 }
 

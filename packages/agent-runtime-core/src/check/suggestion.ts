@@ -11,6 +11,12 @@ export function suggestionFor(name: string, known: readonly string[]): string | 
   return best !== undefined && best.edits <= Math.max(2, name.length / 3) ? best.candidate : undefined
 }
 
+/** Words that name it, for the end of a message; empty if no name is near enough. */
+export function meantText(name: string, known: readonly string[]): string {
+  const meant = suggestionFor(name, known)
+  return meant === undefined ? '' : `, did you mean ${meant}?`
+}
+
 /** Levenshtein's distance, row by row. */
 function editsBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i)

@@ -1,10 +1,10 @@
+import { instead } from '../check/rules.ts'
 import type { z } from 'zod'
 import { ConfigError, type ConfigProblem } from '../error/errors.ts'
 import { pathText } from '../check/path.ts'
 import { QuotaConfig, QuotaLimit } from '../quota/schema.ts'
 import { type ConfigWarning, warningsFor } from './relations.ts'
 import { SharesConfig } from '../share/schema.ts'
-import { suggestionFor } from '../check/suggestion.ts'
 import { markWhole } from './whole-config.ts'
 import { ExecutionConfig } from './schema.ts'
 
@@ -76,8 +76,7 @@ const capacityNames: ReadonlySet<string> = new Set(['capacity', 'concurrency', '
 function unknownKey(key: string, known: readonly string[], given: unknown): string {
   if (capacityNames.has(key) && known.includes('maxInFlightPerWorker'))
     return `no such setting, write workers: { capacity: ${Number.isSafeInteger(given) ? String(given) : '4'} } beside config`
-  const meant = suggestionFor(key, known)
-  return `no such setting${meant === undefined ? `; there are ${known.join(', ')}` : `, did you mean ${meant}?`}`
+  return `no such setting${instead(key, known)}`
 }
 
 /** The settings that exist at a path. */

@@ -1,8 +1,8 @@
+import { instead } from '../check/rules.ts'
 import { RuntimeError } from '../error/errors.ts'
 import { type Dimension, dimensions, type Scores, type Weights } from './evaluation.ts'
 import { isReadable } from '../check/readable.ts'
 import { firstLines, show } from '../check/show.ts'
-import { suggestionFor } from '../check/suggestion.ts'
 
 /** A judgement that was read: what it says, and which dimensions it says nothing of. */
 export interface Judgement {
@@ -176,12 +176,7 @@ function unknownNames(given: Readonly<Record<string, unknown>>, what: string): s
   const isKnown = (name: string) => (dimensions as readonly string[]).includes(name)
   return Object.keys(given)
     .filter((name) => !isKnown(name))
-    .map((name) => {
-      const meant = suggestionFor(name, dimensions)
-      const instead =
-        meant === undefined ? `; there are ${dimensions.join(', ')}` : `, did you mean ${meant}?`
-      return `${what}.${name}: no such dimension${instead}`
-    })
+    .map((name) => `${what}.${name}: no such dimension${instead(name, dimensions)}`)
 }
 
 function refused(problems: readonly string[]): RuntimeError {

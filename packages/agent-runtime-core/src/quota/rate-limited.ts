@@ -1,10 +1,9 @@
 import { isReadable } from '../check/readable.ts'
 import { type ErrorDetails, RuntimeError } from '../error/errors.ts'
 import { quotaKeysOf } from './quota.ts'
-import { isName } from '../check/rules.ts'
+import { isName, instead } from '../check/rules.ts'
 import { MAX_DURATION_MS } from '../config/setting.ts'
 import { show } from '../check/show.ts'
-import { suggestionFor } from '../check/suggestion.ts'
 
 /** A provider's refusal of a call: what it limits, and for how long. */
 export interface RateLimit {
@@ -84,10 +83,7 @@ function readLimit(limit: unknown): { readonly retryAfterMs: number; readonly qu
     throw refused(`takes { model, tool, client, labels, retryAfterMs }, not ${show(limit)}`)
   for (const name of Object.keys(limit)) {
     if ((fields as readonly string[]).includes(name)) continue
-    const meant = suggestionFor(name, fields)
-    throw refused(
-      `there is no ${name}${meant === undefined ? `; there are ${fields.join(', ')}` : `, did you mean ${meant}?`}`,
-    )
+    throw refused(`there is no ${name}${instead(name, fields)}`)
   }
   const { model, tool, client, labels, retryAfterMs } = limit as Partial<RateLimit>
   for (const [name, value] of Object.entries({ model, tool, client }))

@@ -1,3 +1,4 @@
+import { SHUTDOWN_LABEL } from '../supervision/shutdown.ts'
 import { RESERVED } from '../wait/wait.ts'
 
 /** The key of the child that a task is handed over to, the nth time from 1. Source: `docs/semantics.md 14.3`. */
@@ -32,6 +33,21 @@ export function decideChain(
   if (types.includes(to)) return { as: 'circle', types }
   if (types.length > MAX_HAND_OVERS) return { as: 'too_long', types }
   return { as: 'goes_on', label: JSON.stringify(types) }
+}
+
+/**
+ * The labels that the next task in a chain begins with: its chain, and how long the one before it may take to stop. `label`: that of {@link decideChain}.
+ * Source: `docs/semantics.md 14.3`.
+ */
+export function handOverLabels(
+  labels: Readonly<Record<string, string>> | undefined,
+  label: string,
+): Readonly<Record<string, string>> {
+  const shutdownMs = labels?.[SHUTDOWN_LABEL]
+  return {
+    [HANDED_OVER_LABEL]: label,
+    ...(shutdownMs === undefined ? {} : { [SHUTDOWN_LABEL]: shutdownMs }),
+  }
 }
 
 /** Why a task is not handed over. */

@@ -13,7 +13,7 @@ export const typed: readonly string[] = wordsOf(`
   accountPromise addUsage addUse agedRank categoryOfKind aheadByLane aheadByShares approvalName assertFields branchLimitKey budgetAmount
   budgetAmounts callOf canAgentMove chainText childKeyOf childName createIdCodec
   decideAdmission decideAtDecision decideBackoff decideCatchUp decideChain decideDivergence decideOutcome decidePassStart decideReplacement decideReplay decideScaling
-  describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey firstLines handOverKey
+  describeDivergence differencesAmong distanceBetween divergenceOfFault doubtKey effectiveWeight escalationKey firstLines handOverKey handOverLabels meantText
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isFinal parseJson
   isFinalError isHandOver isInternal isOneOf isQuickDeath isRetryWait isVoid keyText laneFor countedGroups dueGroups newestOf
   listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection

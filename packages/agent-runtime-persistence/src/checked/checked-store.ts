@@ -7,7 +7,7 @@ import {
   type Reads,
   show,
   type StoreListener,
-  suggestionFor,
+  meantText,
   type Write,
   type WriteKind,
   type Writes,
@@ -94,11 +94,9 @@ function ofKind(call: string, schemas: ReadonlyMap<unknown, z.ZodType>, given: u
   const schema = schemas.get(kind)
   if (schema !== undefined) return parse(`${call} ${String(kind)}`, schema, given)
   const known = [...schemas.keys()].map(String)
-  const meant = typeof kind === 'string' ? suggestionFor(kind, known) : undefined
+  const meant = typeof kind === 'string' ? meantText(kind, known) : ''
   throw invalid(
-    `${call}: an object whose kind is one that the store knows; given ${show(kind === undefined ? given : { kind })}${
-      meant === undefined ? '' : `, did you mean ${meant}?`
-    }`,
+    `${call}: an object whose kind is one that the store knows; given ${show(kind === undefined ? given : { kind })}${meant}`,
   )
 }
 

@@ -19,16 +19,15 @@ import {
   escalationWait,
   type EventData,
   type ExecutionStore,
-  HANDED_OVER_LABEL,
   type HandedOver,
   handOverKey,
+  handOverLabels,
   NonRetryableError,
   type OutcomeOf,
   parseJson,
   type Reads,
   RuntimeError,
   type Settlement,
-  SHUTDOWN_LABEL,
   type Submission,
   TaskCanceled,
   type TypeSettings,
@@ -151,15 +150,15 @@ function submissionOf(
 ): Submission {
   const { model = known['model'], cost } = other
   const { tools, budget } = known
-  const kept = ['agreement', SHUTDOWN_LABEL].flatMap((name) => {
-    const value = labels?.[name]
-    return value === undefined ? [] : [[name, value] as const]
-  })
+  const agreement = labels?.['agreement']
   return {
     type: other.task,
     lane,
     input: canonical(input),
-    labels: { ...Object.fromEntries(kept), [HANDED_OVER_LABEL]: label },
+    labels: {
+      ...handOverLabels(labels, label),
+      ...(agreement === undefined ? {} : { agreement }),
+    },
     ...(client === undefined ? {} : { client }),
     ...(oversight === undefined ? {} : { oversight }),
     ...(outOfCredits === undefined ? {} : { outOfCredits }),

@@ -2,22 +2,19 @@ import type { Clock, ExecutionStore, StoreReach } from '@ku0/agent-runtime-core'
 import type { LogLine } from '../api/logger.ts'
 import type { Announce } from './feed.ts'
 
+interface ReachParts {
+  readonly store: Pick<ExecutionStore, 'info'>
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly log: LogLine
+  readonly announce: Announce
+}
+
 /** Says, in the log and to listeners, that the store's server cannot be reached, and that it can again. Source: `docs/reliability.md` D14. */
 export class ReachWatch {
-  readonly #parts: {
-    readonly store: Pick<ExecutionStore, 'info'>
-    readonly clock: Pick<Clock, 'monotonic'>
-    readonly log: LogLine
-    readonly announce: Announce
-  }
+  readonly #parts: ReachParts
   #awaySince: number | undefined
 
-  constructor(parts: {
-    readonly store: Pick<ExecutionStore, 'info'>
-    readonly clock: Pick<Clock, 'monotonic'>
-    readonly log: LogLine
-    readonly announce: Announce
-  }) {
+  constructor(parts: ReachParts) {
     this.#parts = parts
   }
 

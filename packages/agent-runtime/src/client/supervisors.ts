@@ -9,7 +9,7 @@ import {
   RuntimeError,
   show,
   type Submission,
-  suggestionFor,
+  meantText,
   supervisedKey,
   type SupervisorRecord,
   wholeNumber,
@@ -183,11 +183,10 @@ function noChild(
   id: string,
   children: readonly { readonly id: string }[],
 ): RuntimeError {
-  const meant = suggestionFor(
+  const hint = meantText(
     id,
     children.map((it) => it.id),
   )
-  const hint = meant === undefined ? '' : `, did you mean ${meant}?`
   return new RuntimeError('not_found', `${call}: supervisor ${taskId} has no child '${id}'${hint}`, {
     details: { taskId, id },
   })

@@ -16,7 +16,7 @@ import {
   type Rules,
   RuntimeError,
   show,
-  suggestionFor,
+  meantText,
   withoutUndefined,
 } from '@ku0/agent-runtime-core'
 import type { AgentProfile } from '../agents/define-agent.ts'
@@ -45,7 +45,7 @@ export function checkProposals(given: unknown, known: readonly AgentProfile[]): 
     // No more are told.
     if (!agents.has(agent) && problems.length < MAX_LINES)
       problems.push(
-        `proposal ${at + 1} agent: an agent of the marketplace${meantBy(agent, [...agents])}; given ${show(agent)}`,
+        `proposal ${at + 1} agent: an agent of the marketplace${meantText(agent, [...agents])}; given ${show(agent)}`,
       )
   }
   if (problems.length > 0) throw refused('proposal', problems)
@@ -58,13 +58,6 @@ export function checkScores(given: unknown, judge: string): ScoresInput {
   if (problems.length > 0) throw refused('evaluation', problems)
   return withoutUndefined(given as ScoresInput)
 }
-
-/** Words for the name that was probably meant; empty where none is near. */
-function meantBy(name: string, known: readonly string[]): string {
-  const meant = suggestionFor(name, known)
-  return meant === undefined ? '' : `, did you mean ${meant}?`
-}
-
 /** A contract with an agent that has made a proposal, for no more than the client pays. Throws `invalid_output`. */
 export function checkContract(
   given: unknown,

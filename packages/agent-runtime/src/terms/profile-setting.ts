@@ -11,7 +11,7 @@ import {
   resourceLimitRules,
   type Rule,
   softAboveHard,
-  suggestionFor,
+  meantText,
   type WorkloadProfile,
   workloadProfiles,
 } from '@ku0/agent-runtime-core'
@@ -76,9 +76,8 @@ function nameProblems(given: unknown, path: string, config?: unknown): ConfigPro
     return [{ path, allowed, given }]
   }
   if (workloadProfiles.includes(given as WorkloadProfile)) return []
-  const meant = typeof given === 'string' ? suggestionFor(given.toUpperCase(), workloadProfiles) : undefined
-  const allowed = meant === undefined ? profileWords : `${profileWords}, did you mean ${meant}?`
-  return [{ path, allowed, given }]
+  const meant = typeof given === 'string' ? meantText(given.toUpperCase(), workloadProfiles) : ''
+  return [{ path, allowed: profileWords + meant, given }]
 }
 
 function configProblems(given: unknown, path: string): ConfigProblem[] {

@@ -2,11 +2,10 @@ import {
   chainRefusal,
   decideChain,
   describeError,
-  HANDED_OVER_LABEL,
   type HandedOver,
   handOverKey,
+  handOverLabels,
   NonRetryableError,
-  SHUTDOWN_LABEL,
 } from '@ku0/agent-runtime-core'
 import { TaskFailed } from '../../api/errors.ts'
 import { callChild, type ChildCaller } from './children.ts'
@@ -24,12 +23,8 @@ export async function callOther(
   const { type } = pass.attempt.claim
   const chain = decideChain(submission, type, task)
   if (chain.as !== 'goes_on') throw new NonRetryableError(chainRefusal(chain, type, task))
-  const shutdownMs = submission.labels?.[SHUTDOWN_LABEL]
   const options = {
-    labels: {
-      [HANDED_OVER_LABEL]: chain.label,
-      ...(shutdownMs === undefined ? {} : { [SHUTDOWN_LABEL]: shutdownMs }),
-    },
+    labels: handOverLabels(submission.labels, chain.label),
     ...(model === undefined ? {} : { model }),
     ...(cost === undefined ? {} : { cost }),
   }
