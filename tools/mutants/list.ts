@@ -366,12 +366,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: '14.3 the death of a process hides what the table decided before it',
     file: `${persistence}views/explain.ts`,
-    edits: [
-      [
-        'if (recovery !== undefined) decided =',
-        'if (recovery === undefined) decided = undefined\n      else decided =',
-      ],
-    ],
+    edits: [['else if (restartedBy !== undefined) decided =', 'else decided =']],
     killedBy: conformance('workers', '14.3 a task whose process died'),
   },
   {
