@@ -2,7 +2,7 @@ import { MAX_ARMED_MS, type Environment, type Timer } from '@ku0/agent-runtime-c
 import type { Engine } from '../engine/engine.ts'
 import type { Message } from '../engine/message.ts'
 import { runNow } from '../engine/steps.ts'
-import { openStoreEngine, type EngineOptions } from '../sqlite/store-engine.ts'
+import { openStoreEngine, type EngineOptions, type StoreEngine } from '../sqlite/store-engine.ts'
 import { StoreFront, type Line } from './front.ts'
 import { SleepWatch } from './sleep-watch.ts'
 
@@ -11,7 +11,14 @@ import { SleepWatch } from './sleep-watch.ts'
  * environment, so on virtual time it is deterministic. The price: an fsync, or another process's lock, blocks the loop.
  */
 export function openInlineStore(options: Omit<EngineOptions, 'stalledMs'>): StoreFront {
-  const { engine } = openStoreEngine({ ...options, stalledMs: () => 0 })
+  return inlineStoreOf(openStoreEngine({ ...options, stalledMs: () => 0 }), options)
+}
+
+/** The same around an engine that is open. */
+export function inlineStoreOf(
+  { engine }: Pick<StoreEngine, 'engine'>,
+  options: Pick<EngineOptions, 'environment'>,
+): StoreFront {
   const front = new StoreFront()
   return front.connect(new InlineLine(engine, front, options))
 }

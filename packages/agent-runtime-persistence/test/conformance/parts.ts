@@ -1,8 +1,7 @@
 import { storeSuite } from '@ku0/agent-runtime-conformance'
 import { describe, expect, test } from 'vitest'
-import { draws } from '../../../../tools/draws.ts'
-import { openStore } from '../../src/index.ts'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
+import { Transcripts } from './transcripts.ts'
 
 /** The sections of the suite, by the test file that runs them: in one file they take ten times what a quick file may. */
 export const parts = {
@@ -40,12 +39,15 @@ export const parts = {
   values: ['values', 'turns and commits'],
 } as const
 
-/** Runs a part of the suite on stores in memory. */
+/** Runs a part of the suite on stores in memory. What each test asks, loads and writes has to be as it was recorded. */
 export function conformance(part: keyof typeof parts): void {
-  storeSuite(
-    'sqlite::memory: inline',
-    (opening) => openStore('sqlite::memory:', opening),
-    { describe, test, expect },
-    { digest: nodeDigest, sections: parts[part], draws: draws(0.5, 1) },
-  )
+  const transcripts = new Transcripts(new URL(`transcripts/${part}.txt`, import.meta.url))
+  storeSuite('sqlite::memory: inline', transcripts.open, transcripts.tools({ describe, test, expect }), {
+    digest: nodeDigest,
+    sections: parts[part],
+    draws: 0.5,
+  })
+  test('every transcript is one of a test that there is', () => {
+    expect(transcripts.strays).toEqual([])
+  })
 }
