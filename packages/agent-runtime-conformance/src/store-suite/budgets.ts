@@ -12,8 +12,14 @@ import type { Suite } from './suite.ts'
 export function budgets({ rule, timed, expect }: Suite): void {
   const budget = (limits: BudgetSum, soft: BudgetSum = {}): BudgetTerms => ({ limits, soft })
   const tokens = (count: number): UsageSum => ({ tokens: count, money: 0, cost: 0 })
-  let keys = 0
-  const spend = (scene: Scene, { leaseId }: Claim, charged?: UsageSum, key = `k${(keys += 1)}`) =>
+  /** So many steps were named in a scene. */
+  const named = new WeakMap<Scene, number>()
+  const nextKey = (scene: Scene) => {
+    const nth = (named.get(scene) ?? 0) + 1
+    named.set(scene, nth)
+    return `k${nth}`
+  }
+  const spend = (scene: Scene, { leaseId }: Claim, charged?: UsageSum, key = nextKey(scene)) =>
     scene.write({
       kind: 'recordStep',
       leaseId,
