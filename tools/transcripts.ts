@@ -1,5 +1,5 @@
-// Records anew what the tests of the stores ask, load and write (packages/agent-runtime-persistence/test/conformance/transcripts), and shows what has
-// changed since the last commit.
+// Records anew what the tests of the stores ask, load and write (packages/agent-runtime-persistence/test/conformance/transcripts) and what functions of
+// the core answer to drawn data (packages/agent-runtime-core/test/drawn/answers.txt), and shows what has changed since the last commit.
 //
 //   node tools/transcripts.ts [--whole FOLDER]
 //
@@ -10,15 +10,25 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 const workspace = resolve(import.meta.dirname, '..')
-const tests = 'packages/agent-runtime-persistence/test/conformance'
+const tests = [
+  'packages/agent-runtime-persistence/test/conformance',
+  'packages/agent-runtime-core/test/drawn',
+]
 const { values: flags } = parseArgs({ options: { whole: { type: 'string' } } })
 const folder = flags.whole === undefined ? undefined : resolve(flags.whole)
 
-run(process.execPath, 'tools/test.ts', tests)
+run(process.execPath, 'tools/test.ts', ...tests)
 if (folder === undefined) {
-  // A file that is new shows, too.
-  run('git', 'add', '--intent-to-add', `${tests}/transcripts`)
-  run('git', '--no-pager', 'diff', '--stat', '--patch', '--unified=1', '--', `${tests}/transcripts`)
+  run(
+    'git',
+    '--no-pager',
+    'diff',
+    '--stat',
+    '--patch',
+    '--unified=1',
+    '--',
+    ...tests.map((it) => `${it}/**.txt`),
+  )
 }
 
 function run(command: string, ...args: readonly string[]): void {
