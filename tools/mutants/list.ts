@@ -68,31 +68,31 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'retention on PostgreSQL leaves its dead rows to the server',
-    file: `${persistence}postgres/vacuum.ts`,
+    file: `${persistence}postgres/care/vacuum.ts`,
     edits: [['    this.deleted += tasks\n', '']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/vacuum.proof.test.ts', '6.6 the tables'],
   },
   {
     name: 'on PostgreSQL a flush that writes many rows reads the whole table',
-    file: `${persistence}postgres/head.ts`,
+    file: `${persistence}postgres/processes/head.ts`,
     edits: [["FROM done)), ${byKey.join(', ')}`", 'FROM done))`']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/by-key.proof.test.ts', 'by their keys'],
   },
   {
     name: 'on PostgreSQL a flush that reads many rows reads the whole table',
-    file: `${persistence}postgres/translate.ts`,
+    file: `${persistence}postgres/reads/translate.ts`,
     edits: [['SELECT * FROM (${inner}) AS run OFFSET 0', '${inner}']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/by-key.proof.test.ts', 'by their keys'],
   },
   {
     name: 'the next tasks on PostgreSQL are read with the submissions of all before them',
-    file: `${persistence}postgres/load.ts`,
+    file: `${persistence}postgres/reads/load.ts`,
     edits: [[' OFFSET 0) AS event', ') AS event']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/by-key.proof.test.ts', 'next tasks'],
   },
   {
     name: 'what clients have under way is read on PostgreSQL with all tasks that are over',
-    file: `${persistence}postgres/load.ts`,
+    file: `${persistence}postgres/reads/load.ts`,
     edits: [[' OFFSET 0) AS held', ') AS held']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/by-key.proof.test.ts', 'under way'],
   },
@@ -139,7 +139,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'D02 a process does not look at what it begins to follow, since it did not concern it before',
-    file: `${persistence}postgres/presence.ts`,
+    file: `${persistence}postgres/processes/presence.ts`,
     edits: [['    if (this.toldVersion > 0) this.isWanted = true\n', '']],
     killedBy: [
       'packages/agent-runtime-persistence/test/postgres/looks.proof.test.ts',
@@ -1069,7 +1069,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'D25 leases that lived in a backup live on where it is imported',
-    file: `${persistence}postgres/import.ts`,
+    file: `${persistence}postgres/care/import.ts`,
     edits: [['    statement(endsLeases),\n', '']],
     killedBy: [
       'packages/agent-runtime-persistence/test/postgres/move.proof.test.ts',
@@ -1691,7 +1691,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a process does not hear of one of the tasks that another one has touched',
-    file: `${persistence}postgres/touched.ts`,
+    file: `${persistence}postgres/processes/touched.ts`,
     edits: [
       [
         '  return tasks\n',
@@ -1702,7 +1702,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a process does not say that it changed a row of another one without an event',
-    file: `${persistence}postgres/touched.ts`,
+    file: `${persistence}postgres/processes/touched.ts`,
     edits: [['  if (lease !== null) return true\n', '']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/touched.proof.test.ts', 'without an event'],
   },
@@ -1758,13 +1758,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'D14 a commit is done again that retention has cut out of the journal',
-    file: `${persistence}postgres/head.ts`,
+    file: `${persistence}postgres/processes/head.ts`,
     edits: [['missing.number < Number(base)', 'missing.number < 0']],
     killedBy: [away, 'retention cuts the journal'],
   },
   {
     name: 'D14 commits of which the server cannot tell whether they are stored are decided again',
-    file: `${persistence}postgres/under-way.ts`,
+    file: `${persistence}postgres/processes/under-way.ts`,
     edits: [
       ['lost?.reject(error instanceof StoreError ? error : this.untold(error))', 'lost?.reject(error)'],
     ],
@@ -1783,7 +1783,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a commit counts as stored where somebody else has raised the version to its own',
-    file: `${persistence}postgres/head.ts`,
+    file: `${persistence}postgres/processes/head.ts`,
     edits: [["version + 1, writer = 0'", "version + 1'"]],
     killedBy: [
       'packages/agent-runtime-persistence/test/postgres/under-way.proof.test.ts',
@@ -1803,13 +1803,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'D14 nobody is told that the server of a store is away',
-    file: `${persistence}postgres/commit-session.ts`,
+    file: `${persistence}postgres/connection/commit-session.ts`,
     edits: [['if (this.retryMs === 0) this.it.onReach', 'if (this.retryMs < 0) this.it.onReach']],
     killedBy: [away, 'a commit is under way that is'],
   },
   {
     name: 'a process commits on a standby that is not promoted',
-    file: `${persistence}postgres/commit-session.ts`,
+    file: `${persistence}postgres/connection/commit-session.ts`,
     edits: [
       ["      if (rows[0]?.[0] !== 'on') return session\n", '      if (rows.length > 0) return session\n'],
     ],
@@ -1853,7 +1853,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a process that was not given its turn in time goes to the lock of all commits',
-    file: `${persistence}postgres/turn.ts`,
+    file: `${persistence}postgres/processes/turn.ts`,
     edits: [
       [
         'await session.batch([...begins, ...asking], 2 * waitMs)',
@@ -1867,13 +1867,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a process among many waits for its turn as long as one among few',
-    file: `${persistence}postgres/turn.ts`,
+    file: `${persistence}postgres/processes/turn.ts`,
     edits: [['others * patienceForOneMs)', 'patienceForOneMs)']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.test.ts', 'as long as some rounds'],
   },
   {
     name: 'turns are as long where leases are short',
-    file: `${persistence}postgres/turn.ts`,
+    file: `${persistence}postgres/processes/turn.ts`,
     edits: [['leaseTtlMs / 4)', 'leaseTtlMs)']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.test.ts', 'a quarter of the time'],
   },
@@ -1888,13 +1888,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a turn that began with much to write goes on with little for as long, whoever waits',
-    file: `${persistence}postgres/turn.ts`,
+    file: `${persistence}postgres/processes/turn.ts`,
     edits: [['(this.hasMuch || this.mono() >= this.littleUntil)', '(this.hasMuch || this.mono() < 0)']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'goes on with little'],
   },
   {
     name: 'all that wait for the turn have the server keep rows that were changed',
-    file: `${persistence}postgres/turn.ts`,
+    file: `${persistence}postgres/processes/turn.ts`,
     edits: [
       [
         'const line = `LOCK TABLE ${schema}.configuration IN SHARE UPDATE EXCLUSIVE MODE`',
@@ -1908,13 +1908,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a holder of the turn may stand still',
-    file: `${persistence}postgres/turn.ts`,
+    file: `${persistence}postgres/processes/turn.ts`,
     edits: [['${key}, 0), ${idle(stillMs)}`', '${key}, 0), ${idle(0)}`']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'loses its connection'],
   },
   {
     name: 'a holder of the turn that has no limit of rest may stand still',
-    file: `${persistence}postgres/turn.ts`,
+    file: `${persistence}postgres/processes/turn.ts`,
     edits: [['this.asked += 1', 'this.asked = 0']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'no limit of rest'],
   },
@@ -1926,13 +1926,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a process that is gone goes on waiting for the turn',
-    file: `${persistence}postgres/connections.ts`,
+    file: `${persistence}postgres/connection/connections.ts`,
     edits: [['client_connection_check_interval TO 1000', 'client_connection_check_interval TO 0']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'leaves the line'],
   },
   {
     name: 'a process keeps its turn although another one hurries',
-    file: `${persistence}postgres/turn.ts`,
+    file: `${persistence}postgres/processes/turn.ts`,
     edits: [
       ['    this.until = this.mono()\n    if (!this.isDeciding) this.end(session)\n', '    void session\n'],
     ],
@@ -1940,13 +1940,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a turn waits for handlers no longer than at first',
-    file: `${persistence}postgres/turn.ts`,
+    file: `${persistence}postgres/processes/turn.ts`,
     edits: [['const restMs = this.mono() - this.restsSince', 'const restMs = 0 * this.restsSince']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'waits for handlers'],
   },
   {
     name: 'a turn that waits for handlers learns of nobody who hurries',
-    file: `${persistence}postgres/turn.ts`,
+    file: `${persistence}postgres/processes/turn.ts`,
     edits: [['if (this.mono() + leastLingerMs >= end) {', 'if (end > 0) {']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'learns meanwhile who'],
   },
@@ -1976,7 +1976,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a process keeps its turn while it has nothing to write',
-    file: `${persistence}postgres/turn.ts`,
+    file: `${persistence}postgres/processes/turn.ts`,
     edits: [['this.restOn(session, Math.min(this.until, this.restsSince + this.lingerMs))', 'void session']],
     killedBy: ['packages/agent-runtime-persistence/test/postgres/turn.proof.test.ts', 'nothing is written'],
   },

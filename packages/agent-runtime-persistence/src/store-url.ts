@@ -1,6 +1,6 @@
 import { invalid, show, suggestionFor } from '@ku0/agent-runtime-core'
 import { isRemoteUrl, parseRemoteUrl } from './remote/url.ts'
-import { isPostgresUrl, parsePostgresUrl, withoutPassword } from './postgres/url.ts'
+import { isPostgresUrl, parsePostgresUrl, withoutPassword } from './postgres/connection/url.ts'
 
 /** Throws `invalid_argument` for what `openStore` cannot open: neither a form of `sqlite:PATH` nor `postgres://HOST/DATABASE`. */
 export function assertStoreUrl(url: string): void {

@@ -22,12 +22,12 @@ import {
   StoreError,
 } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
-import { isPostgresUrl, parsePostgresUrl } from '../postgres/url.ts'
+import { isPostgresUrl, parsePostgresUrl } from '../postgres/connection/url.ts'
 import { parseStoreUrl } from '../store-url.ts'
 import { readAnchor } from '../sqlite/anchor.ts'
 import { lossIn, dataLossError } from './data-loss.ts'
 import { lostCommits, readLoss } from './loss-records.ts'
-import { lossTold } from '../postgres/lost-commits.ts'
+import { lossTold } from '../postgres/care/lost-commits.ts'
 import { storeErrorOf } from '../sqlite/errors.ts'
 import { markCopy } from '../sqlite/incarnations.ts'
 import { assertNameKept } from '../sqlite/open.ts'
@@ -116,7 +116,7 @@ async function backupServer(
   { onProgress, signal }: BackupOptions,
 ): Promise<Backup> {
   const partial = join(dirname(path), `backup-${systemEnvironment().ids.uuid()}.partial`)
-  const { copyToFile } = await import('../postgres/copy.ts')
+  const { copyToFile } = await import('../postgres/care/copy.ts')
   try {
     closeSync(openSync(partial, 'wx', 0o600))
     const { location } = parsePostgresUrl(url)

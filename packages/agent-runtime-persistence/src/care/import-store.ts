@@ -9,7 +9,7 @@ import {
   StoreError,
 } from '@ku0/agent-runtime-core'
 import { openStore } from '../open-store.ts'
-import { isPostgresUrl, parsePostgresUrl } from '../postgres/url.ts'
+import { isPostgresUrl, parsePostgresUrl } from '../postgres/connection/url.ts'
 import { isMarkedCopy } from '../sqlite/incarnations.ts'
 import type { Db } from '../sqlite/open.ts'
 import { livesBy } from '../sqlite/processes.ts'
@@ -63,7 +63,7 @@ export async function importFile(from: string, to: string, options: ImportOption
       )
     // Makes the tables.
     await (await openStore(to)).close()
-    const { fillFromFile } = await import('../postgres/import.ts')
+    const { fillFromFile } = await import('../postgres/care/import.ts')
     await fillFromFile(db, to, options)
   } finally {
     db.close()

@@ -2,7 +2,7 @@ import { assertOptions, flagRule } from '@ku0/agent-runtime-core'
 import type { Backup, BackupOptions } from './backup-store.ts'
 import type { Imported, ImportOptions } from './import-store.ts'
 import type { InspectOptions, Inspection } from './inspect-store.ts'
-import type { ServerReport } from '../postgres/probe.ts'
+import type { ServerReport } from '../postgres/care/probe.ts'
 import type { Verification, VerifyOptions } from './verify/verification.ts'
 
 // Each is loaded when it is first called: a program that runs tasks starts without them, and without the database's driver, which its store's thread loads.
@@ -65,6 +65,6 @@ export async function inspectStore(url: string, options: InspectOptions = {}): P
  * StoreError when the server cannot be reached, and with `invalid_argument` for a URL that is not of PostgreSQL. Source: `docs/postgresql-scale.md`.
  */
 export async function probeServer(url: string): Promise<ServerReport> {
-  const { probe } = await import('../postgres/probe.ts')
+  const { probe } = await import('../postgres/care/probe.ts')
   return probe(url)
 }

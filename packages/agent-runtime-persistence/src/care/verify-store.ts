@@ -14,7 +14,7 @@ import { openWhatIsLeft } from '../sqlite/reading.ts'
 import type { Db } from '../sqlite/open.ts'
 import { storeErrorOf } from '../sqlite/errors.ts'
 import { chainDigest, nextTurn, systemEnvironment } from '../system.ts'
-import { isPostgresUrl } from '../postgres/url.ts'
+import { isPostgresUrl } from '../postgres/connection/url.ts'
 import { parseStoreUrl } from '../store-url.ts'
 import { inCopyFolder } from './copy-folder.ts'
 import { reportOf } from './verify/unreadable-file.ts'
@@ -63,7 +63,7 @@ async function verifyWhatIsLeft(path: string, options: VerifyOptions): Promise<V
 
 /** A store on PostgreSQL is verified by a copy of it, as it was at one moment, by the rules of a file. */
 async function verifyCopy(url: string, options: VerifyOptions, folder: string): Promise<Verification> {
-  const { copyToFile } = await import('../postgres/copy.ts')
+  const { copyToFile } = await import('../postgres/care/copy.ts')
   const path = join(folder, 'copy.db')
   await copyToFile(url, path, { signal: options.signal })
   return verifyFile(path, options)

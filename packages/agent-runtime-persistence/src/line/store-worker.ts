@@ -3,7 +3,7 @@ import { runNow } from '../engine/steps.ts'
 import type { Turn } from '../engine/turn.ts'
 import { openStoreEngine, type StoreEngine } from '../sqlite/store-engine.ts'
 import { chainDigest, systemEnvironment } from '../system.ts'
-import { isPostgresUrl } from '../postgres/url.ts'
+import { isPostgresUrl } from '../postgres/connection/url.ts'
 import { messagesIn } from './outbox.ts'
 import { watchStalls } from './stall-watch.ts'
 import {

@@ -28,15 +28,15 @@ import { newsOf, type News } from '../engine/news.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import { freshStoreId } from '../sqlite/incarnations.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
-import { statementsOf } from './apply.ts'
-import type { Found, Statement } from './batch.ts'
-import { serverClock, type StoreClock } from './clock.ts'
-import { CommitSession } from './commit-session.ts'
-import type { Connections } from './connections.ts'
-import { clockAndTimesText, DueTimes, timesText, type What } from './due-times.ts'
-import { Competition } from './competition.ts'
-import { codeOf, failedBefore, isPassing, storeErrorOf } from './errors.ts'
-import { eventsText, foreignEvent } from './foreign-events.ts'
+import { statementsOf } from './tables/apply.ts'
+import type { Found, Statement } from './connection/batch.ts'
+import { serverClock, type StoreClock } from './processes/clock.ts'
+import { CommitSession } from './connection/commit-session.ts'
+import type { Connections } from './connection/connections.ts'
+import { clockAndTimesText, DueTimes, timesText, type What } from './processes/due-times.ts'
+import { Competition } from './processes/competition.ts'
+import { codeOf, failedBefore, isPassing, storeErrorOf } from './connection/errors.ts'
+import { eventsText, foreignEvent } from './processes/foreign-events.ts'
 import {
   type Head,
   type HeadRow,
@@ -49,25 +49,31 @@ import {
   raisedVersion,
   seenText,
   standingHead,
-} from './head.ts'
-import { AskedAhead } from './asked-ahead.ts'
+} from './processes/head.ts'
+import { AskedAhead } from './reads/asked-ahead.ts'
 import { assertKnown } from '../migration.ts'
-import { Looks } from './looks.ts'
+import { Looks } from './processes/looks.ts'
 import { openTables, type Opened } from './open.ts'
-import { toldLoss } from './lost-commits.ts'
-import { parameter } from './parameters.ts'
-import { Presence } from './presence.ts'
-import { droppedLines, endedProcesses, keptLine, livingProcesses, renewedIdle } from './process-rows.ts'
-import { Questions } from './questions.ts'
-import { Reader } from './reader.ts'
-import { schemaVersion } from './schema.ts'
-import type { Session } from './session.ts'
-import { newsText } from './news-text.ts'
-import { changesUntold, touchedTasks, touchedText } from './touched.ts'
-import { Turn } from './turn.ts'
-import { UnderWay } from './under-way.ts'
-import { Vacuum } from './vacuum.ts'
-import { statement } from './write.ts'
+import { toldLoss } from './care/lost-commits.ts'
+import { parameter } from './connection/parameters.ts'
+import { Presence } from './processes/presence.ts'
+import {
+  droppedLines,
+  endedProcesses,
+  keptLine,
+  livingProcesses,
+  renewedIdle,
+} from './processes/process-rows.ts'
+import { Questions } from './reads/questions.ts'
+import { Reader } from './reads/reader.ts'
+import { schemaVersion } from './tables/schema.ts'
+import type { Session } from './connection/session.ts'
+import { newsText } from './processes/news-text.ts'
+import { changesUntold, touchedTasks, touchedText } from './processes/touched.ts'
+import { Turn } from './processes/turn.ts'
+import { UnderWay } from './processes/under-way.ts'
+import { Vacuum } from './care/vacuum.ts'
+import { statement } from './tables/write.ts'
 
 export interface PostgresOptions {
   readonly connections: Connections

@@ -9,11 +9,11 @@ import {
 import { configurationsText } from '../sqlite/configurations.ts'
 import { type Incarnation, knownIncarnations } from '../sqlite/incarnations.ts'
 import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
-import { type Connections, lockMs } from './connections.ts'
-import { storeErrorOf } from './errors.ts'
-import type { Found, Statement } from './batch.ts'
-import { headText, lockHeadText, raisedVersion, type Head, type HeadRow } from './head.ts'
-import { acceptLosses, lossText } from './lost-commits.ts'
+import { type Connections, lockMs } from './connection/connections.ts'
+import { storeErrorOf } from './connection/errors.ts'
+import type { Found, Statement } from './connection/batch.ts'
+import { headText, lockHeadText, raisedVersion, type Head, type HeadRow } from './processes/head.ts'
+import { acceptLosses, lossText } from './care/lost-commits.ts'
 import {
   assertKnown,
   assertMigrated,
@@ -23,11 +23,11 @@ import {
   type StoredSchema,
 } from '../migration.ts'
 import { patiently } from './opening-patience.ts'
-import { migrations, schemaVersion } from './schema.ts'
-import { arrayParameter, parameter } from './parameters.ts'
-import type { Session } from './session.ts'
-import type { PostgresPlace } from './url.ts'
-import { statement } from './write.ts'
+import { migrations, schemaVersion } from './tables/schema.ts'
+import { arrayParameter, parameter } from './connection/parameters.ts'
+import type { Session } from './connection/session.ts'
+import type { PostgresPlace } from './connection/url.ts'
+import { statement } from './tables/write.ts'
 
 /** What a process finds when it opens a store. */
 export interface Opened {

@@ -1,7 +1,7 @@
 import { show, StoreError } from '@ku0/agent-runtime-core'
-import type { Connections } from './connections.ts'
-import { codeOf } from './errors.ts'
-import type { Session } from './session.ts'
+import type { Connections } from './connection/connections.ts'
+import { codeOf } from './connection/errors.ts'
+import type { Session } from './connection/session.ts'
 
 interface PatienceParts {
   readonly connections: Connections

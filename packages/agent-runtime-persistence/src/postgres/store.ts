@@ -5,10 +5,10 @@ import { AsyncLine } from '../line/async-line.ts'
 import type { Turn } from '../engine/turn.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { GivenStance } from '../stance.ts'
-import { Connections } from './connections.ts'
+import { Connections } from './connection/connections.ts'
 import { PostgresDatabase } from './database.ts'
-import { loadDriver } from './driver.ts'
-import { parsePostgresUrl } from './url.ts'
+import { loadDriver } from './connection/driver.ts'
+import { parsePostgresUrl } from './connection/url.ts'
 
 export interface PostgresStoreOptions extends GivenStance {
   readonly url: string

@@ -1,6 +1,6 @@
 import type { Query } from 'pg'
 import { expect, test } from 'vitest'
-import { Batch, type Found, Prepared } from '../../src/postgres/batch.ts'
+import { Batch, type Found, Prepared } from '../../src/postgres/connection/batch.ts'
 
 /** What the driver calls of a query. */
 interface Driven {

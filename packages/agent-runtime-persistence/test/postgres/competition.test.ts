@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Competition } from '../../src/postgres/competition.ts'
+import { Competition } from '../../src/postgres/processes/competition.ts'
 
 test('a process that has seen nobody is alone', () => {
   expect(new Competition().isOver(0)).toBe(true)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { TaskRow } from '@ku0/agent-runtime-core/transition'
-import { HeadsAhead } from '../../src/postgres/heads-ahead.ts'
+import { HeadsAhead } from '../../src/postgres/reads/heads-ahead.ts'
 
 const wanted = [{ stream: 7, after: 0, limit: 20 }]
 

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { Connections } from '../../src/postgres/connections.ts'
-import { loadDriver } from '../../src/postgres/driver.ts'
-import { Presence } from '../../src/postgres/presence.ts'
-import { parsePostgresUrl } from '../../src/postgres/url.ts'
+import { Connections } from '../../src/postgres/connection/connections.ts'
+import { loadDriver } from '../../src/postgres/connection/driver.ts'
+import { Presence } from '../../src/postgres/processes/presence.ts'
+import { parsePostgresUrl } from '../../src/postgres/connection/url.ts'
 import { systemEnvironment } from '../../src/system.ts'
 import { sharedServer } from '../helpers/postgres-server.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newsIn, newsText } from '../../src/postgres/news-text.ts'
+import { newsIn, newsText } from '../../src/postgres/processes/news-text.ts'
 
 test('a process finds in a notification who has committed what, and whom it concerns', () => {
   for (const news of ['all', 'takers', 'followers'] as const) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Head } from '../../src/postgres/head.ts'
-import { touchedTasks } from '../../src/postgres/touched.ts'
+import type { Head } from '../../src/postgres/processes/head.ts'
+import { touchedTasks } from '../../src/postgres/processes/touched.ts'
 
 const head = (version: number, number: number, untold = 0): Head => ({
   version,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { patienceMs, turnMs } from '../../src/postgres/turn.ts'
+import { patienceMs, turnMs } from '../../src/postgres/processes/turn.ts'
 
 const leaseTtlMs = 30_000
 

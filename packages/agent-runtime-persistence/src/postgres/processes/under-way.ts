@@ -1,8 +1,8 @@
 import { StoreError } from '@ku0/agent-runtime-core'
-import type { Outcomes } from '../engine/database.ts'
-import type { CommitSession } from './commit-session.ts'
-import type { Connections } from './connections.ts'
-import { codeOf, isLost, isPassing, rowChanged, storeErrorOf } from './errors.ts'
+import type { Outcomes } from '../../engine/database.ts'
+import type { CommitSession } from '../connection/commit-session.ts'
+import type { Connections } from '../connection/connections.ts'
+import { codeOf, isLost, isPassing, rowChanged, storeErrorOf } from '../connection/errors.ts'
 import { storedOf, type Head } from './head.ts'
 
 interface UnderWayParts {

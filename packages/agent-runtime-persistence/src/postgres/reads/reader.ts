@@ -7,15 +7,15 @@ import {
   RuntimeError,
 } from '@ku0/agent-runtime-core'
 import type { Instant } from '@ku0/agent-runtime-core/transition'
-import type { LocalCounts } from '../engine/database.ts'
-import type { Hashes } from '../sqlite/integrity.ts'
-import { StoredTables } from '../sqlite/stored-tables.ts'
-import { prepareReads } from '../views/reads.ts'
+import type { LocalCounts } from '../../engine/database.ts'
+import type { Hashes } from '../../sqlite/integrity.ts'
+import { StoredTables } from '../../sqlite/stored-tables.ts'
+import { prepareReads } from '../../views/reads.ts'
 import { Asking, isMissing } from './asked.ts'
-import type { Connections } from './connections.ts'
-import { isPassing } from './errors.ts'
+import type { Connections } from '../connection/connections.ts'
+import { isPassing } from '../connection/errors.ts'
 import { prepareFarLoad } from './load.ts'
-import type { Session } from './session.ts'
+import type { Session } from '../connection/session.ts'
 
 interface ReaderParts {
   readonly connections: Connections

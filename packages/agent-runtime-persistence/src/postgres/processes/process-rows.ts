@@ -1,7 +1,7 @@
-import { lineKey } from '../sqlite/line-key.ts'
-import type { Statement } from './batch.ts'
-import { arrayParameter } from './parameters.ts'
-import { statement } from './write.ts'
+import { lineKey } from '../../sqlite/line-key.ts'
+import type { Statement } from '../connection/batch.ts'
+import { arrayParameter } from '../connection/parameters.ts'
+import { statement } from '../tables/write.ts'
 
 /** These processes live. `isSeen`: others see it, too, and take one back that they took for dead. */
 export function livingProcesses(ids: readonly number[], at: number, isSeen: boolean): Statement {

@@ -3,7 +3,7 @@ import type { ClientConfig } from 'pg'
 import type { Statement } from './batch.ts'
 import { Session, type Driver } from './session.ts'
 import type { PostgresPlace } from './url.ts'
-import { statement } from './write.ts'
+import { statement } from '../tables/write.ts'
 
 /** What a transaction waits for a lock at the most. */
 export const lockMs = 5_000

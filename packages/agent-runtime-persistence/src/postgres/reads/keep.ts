@@ -1,8 +1,8 @@
 import type { LeaseRow } from '@ku0/agent-runtime-core/transition'
-import type { Kept, KeptWanted } from '../engine/database.ts'
-import { keptOf, readsOf } from '../sqlite/keep.ts'
-import { some } from '../sqlite/wanted.ts'
-import type { StoredTables } from '../sqlite/stored-tables.ts'
+import type { Kept, KeptWanted } from '../../engine/database.ts'
+import { keptOf, readsOf } from '../../sqlite/keep.ts'
+import { some } from '../../sqlite/wanted.ts'
+import type { StoredTables } from '../../sqlite/stored-tables.ts'
 import type { Asking } from './asked.ts'
 
 /** Whose rows a process keeps. */

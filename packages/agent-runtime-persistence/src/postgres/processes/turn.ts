@@ -1,8 +1,8 @@
 import type { Clock, Timer, Timers } from '@ku0/agent-runtime-core'
-import type { Haste } from '../engine/database.ts'
-import type { Found, Statement } from './batch.ts'
-import type { Session } from './session.ts'
-import { statement } from './write.ts'
+import type { Haste } from '../../engine/database.ts'
+import type { Found, Statement } from '../connection/batch.ts'
+import type { Session } from '../connection/session.ts'
+import { statement } from '../tables/write.ts'
 
 interface TurnParts {
   readonly schema: string

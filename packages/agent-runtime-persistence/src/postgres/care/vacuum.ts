@@ -1,6 +1,6 @@
-import type { Connections } from './connections.ts'
-import { oftenChanged } from './schema.ts'
-import type { Session } from './session.ts'
+import type { Connections } from '../connection/connections.ts'
+import { oftenChanged } from '../tables/schema.ts'
+import type { Session } from '../connection/session.ts'
 
 /** After so many deleted tasks the server is asked which tables are due: a twentieth of the 100 000 that a store may keep. */
 const TASKS_TO_VACUUM = 5_000

@@ -1,8 +1,8 @@
 import { memoSeqs } from '@ku0/agent-runtime-core/transition'
-import { listed } from '../sqlite/columns.ts'
-import { costIn } from '../sqlite/cost-in.ts'
-import { type HeadRow, headOf, prepareLoad, shortSubmission, type Load } from '../sqlite/load.ts'
-import type { Queries } from '../views/queries.ts'
+import { listed } from '../../sqlite/columns.ts'
+import { costIn } from '../../sqlite/cost-in.ts'
+import { type HeadRow, headOf, prepareLoad, shortSubmission, type Load } from '../../sqlite/load.ts'
+import type { Queries } from '../../views/queries.ts'
 
 /** The statements that read a working set, but for those that PostgreSQL has to be asked in another way. */
 export function prepareFarLoad(db: Queries): Load {

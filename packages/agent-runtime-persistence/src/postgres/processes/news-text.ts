@@ -1,4 +1,4 @@
-import type { News } from '../engine/news.ts'
+import type { News } from '../../engine/news.ts'
 
 /** A commit, as its process tells others of it. */
 interface Told {

@@ -1,7 +1,7 @@
-import { columns, namesOf, type TableName } from '../sqlite/columns.ts'
-import type { Statement } from './batch.ts'
-import { arrayParameter, parameter } from './parameters.ts'
-import type { ParameterType } from './parameter-type.ts'
+import { columns, namesOf, type TableName } from '../../sqlite/columns.ts'
+import type { Statement } from '../connection/batch.ts'
+import { arrayParameter, parameter } from '../connection/parameters.ts'
+import type { ParameterType } from '../connection/parameter-type.ts'
 
 /** A row as a list, in the order of its columns. */
 export type Row = readonly unknown[]

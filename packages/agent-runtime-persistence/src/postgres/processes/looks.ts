@@ -1,8 +1,8 @@
 import type { StoreClock } from './clock.ts'
-import type { Connections } from './connections.ts'
+import type { Connections } from '../connection/connections.ts'
 import { type DueTimes, lookText } from './due-times.ts'
 import type { Presence } from './presence.ts'
-import type { Session } from './session.ts'
+import type { Session } from '../connection/session.ts'
 
 interface LooksParts {
   readonly connections: Connections

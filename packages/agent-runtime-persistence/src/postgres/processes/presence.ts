@@ -1,13 +1,13 @@
 import type { Timers } from '@ku0/agent-runtime-core'
-import type { News } from '../engine/news.ts'
-import { REMOTE } from '../process-identity.ts'
-import type { Found, Statement } from './batch.ts'
-import type { Connections } from './connections.ts'
-import { isLost } from './errors.ts'
+import type { News } from '../../engine/news.ts'
+import { REMOTE } from '../../process-identity.ts'
+import type { Found, Statement } from '../connection/batch.ts'
+import type { Connections } from '../connection/connections.ts'
+import { isLost } from '../connection/errors.ts'
 import { newsIn } from './news-text.ts'
-import { parameter } from './parameters.ts'
-import type { Session } from './session.ts'
-import { statement } from './write.ts'
+import { parameter } from '../connection/parameters.ts'
+import type { Session } from '../connection/session.ts'
+import { statement } from '../tables/write.ts'
 
 interface PresenceParts {
   readonly ttlMs: number

@@ -1,4 +1,4 @@
-import { schemaTypeOf } from './values.ts'
+import { schemaTypeOf } from '../connection/values.ts'
 
 /** The SQL that reads a store, which is written as SQLite has it, in the SQL of PostgreSQL; `?` stays. */
 export function translated(sql: string): string {

@@ -1,8 +1,8 @@
 import { StoreError, type DataLoss } from '@ku0/agent-runtime-core'
-import { readLoss, lostCommits, withLoss } from '../care/loss-records.ts'
-import type { Statement } from './batch.ts'
-import type { Session } from './session.ts'
-import { statement } from './write.ts'
+import { readLoss, lostCommits, withLoss } from '../../care/loss-records.ts'
+import type { Statement } from '../connection/batch.ts'
+import type { Session } from '../connection/session.ts'
+import { statement } from '../tables/write.ts'
 
 /** Commits that a process has seen and the server lacks. */
 interface SeenLoss {

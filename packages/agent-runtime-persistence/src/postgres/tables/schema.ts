@@ -1,4 +1,4 @@
-import { additive, breaking, type Migration } from '../migration.ts'
+import { additive, breaking, type Migration } from '../../migration.ts'
 
 /** The tables that grow with the tasks, and of which rows are changed or deleted with every one. */
 export const oftenChanged = [

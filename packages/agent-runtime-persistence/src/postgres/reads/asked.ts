@@ -1,10 +1,10 @@
-import type { Queries, Query } from '../views/queries.ts'
-import type { Found, Statement } from './batch.ts'
-import { arrayParameter, parameter } from './parameters.ts'
-import type { ParameterType } from './parameter-type.ts'
-import type { Session } from './session.ts'
+import type { Queries, Query } from '../../views/queries.ts'
+import type { Found, Statement } from '../connection/batch.ts'
+import { arrayParameter, parameter } from '../connection/parameters.ts'
+import type { ParameterType } from '../connection/parameter-type.ts'
+import type { Session } from '../connection/session.ts'
 import { single, together, translated } from './translate.ts'
-import { schemaTypeOf } from './values.ts'
+import { schemaTypeOf } from '../connection/values.ts'
 
 /** Thrown where a reading needs an answer that is not there yet; whoever runs it asks, and runs it again. */
 class Missing extends Error {}
