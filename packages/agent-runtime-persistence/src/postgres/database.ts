@@ -29,7 +29,7 @@ import type { ProcessIdentity } from '../process-identity.ts'
 import { freshStoreId } from '../sqlite/incarnations.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
 import { statementsOf } from './tables/apply.ts'
-import type { Found, Statement } from './connection/batch.ts'
+import { type Found, question, type Statement, statement } from './connection/statement.ts'
 import { serverClock, type StoreClock } from './processes/clock.ts'
 import { CommitSession } from './connection/commit-session.ts'
 import type { Connections } from './connection/connections.ts'
@@ -55,7 +55,6 @@ import { assertKnown } from '../migration.ts'
 import { Looks } from './processes/looks.ts'
 import { openTables, type Opened } from './open.ts'
 import { toldLoss } from './care/lost-commits.ts'
-import { parameter } from './connection/parameters.ts'
 import { Presence } from './processes/presence.ts'
 import {
   droppedLines,
@@ -73,7 +72,6 @@ import { changesUntold, touchedTasks, touchedText } from './processes/touched.ts
 import { Turn } from './processes/turn.ts'
 import { UnderWay } from './processes/under-way.ts'
 import { Vacuum } from './care/vacuum.ts'
-import { statement } from './tables/write.ts'
 
 export interface PostgresOptions {
   readonly connections: Connections
@@ -366,9 +364,9 @@ export class PostgresDatabase implements Database {
       const ahead = this.askAhead()
       const answer = this.session.batch([
         ...this.connections.beginning,
-        { text: lockHeadText, values: [] },
-        { text: clockAndTimesText, values: [] },
-        { text: touchedText, values: [parameter(this.last.number)] },
+        question(lockHeadText),
+        question(clockAndTimesText),
+        question(touchedText, [this.last.number]),
         ...(this.isReconnected ? [this.seenQuestion()] : ahead.statements),
       ])
       // Both are on their way: where the first fails, so does the second.
@@ -439,9 +437,9 @@ export class PostgresDatabase implements Database {
       const found = await this.session.batch([
         statement('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'),
         ...settings,
-        { text: headText, values: [] },
-        { text: clockAndTimesText, values: [] },
-        { text: touchedText, values: [parameter(this.last.number)] },
+        question(headText),
+        question(clockAndTimesText),
+        question(touchedText, [this.last.number]),
         ...ahead.statements,
       ])
       const about = found.slice(settings.length + 1)
@@ -474,7 +472,7 @@ export class PostgresDatabase implements Database {
 
   private seenQuestion(): Statement {
     const { last, process, info } = this
-    return { text: seenText, values: [last.number, process, info.processId].map(parameter) }
+    return question(seenText, [last.number, process, info.processId])
   }
 
   /** No other process has committed just now. */
@@ -656,7 +654,7 @@ export class PostgresDatabase implements Database {
     else if (open === 'assumed') statements.push(standingHead(this.schema, head))
     const turn = this.turn.sends(isLast)
     // Nothing follows the commit: what fails there would make one that stands look as if it had come to nothing.
-    statements.push(...writes, ...turn, { text: timesText, values: [] }, { text: 'COMMIT', values: [] })
+    statements.push(...writes, ...turn, question(timesText), question('COMMIT'))
     this.open = 'no'
     this.writes = []
     this.notice = undefined

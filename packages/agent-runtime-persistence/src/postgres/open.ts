@@ -3,31 +3,21 @@ import {
   type ConfigurationVerdict,
   type DataLoss,
   decideConfiguration,
-  RuntimeError,
   StoreError,
 } from '@ku0/agent-runtime-core'
 import { configurationsText } from '../sqlite/configurations.ts'
 import { type Incarnation, knownIncarnations } from '../sqlite/incarnations.ts'
 import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
-import { type Connections, lockMs } from './connection/connections.ts'
+import { type Connections, lockMs, oldestServer } from './connection/connections.ts'
 import { storeErrorOf } from './connection/errors.ts'
-import type { Found, Statement } from './connection/batch.ts'
+import { type Found, question, type Statement, statement } from './connection/statement.ts'
 import { headText, lockHeadText, raisedVersion, type Head, type HeadRow } from './processes/head.ts'
 import { acceptLosses, lossText } from './care/lost-commits.ts'
-import {
-  assertKnown,
-  assertMigrated,
-  assertWhole,
-  type Migration,
-  oldestOf,
-  type StoredSchema,
-} from '../migration.ts'
+import { assertMade, migrate, unlimitedWork } from './tables/migrate.ts'
 import { patiently } from './opening-patience.ts'
-import { migrations, schemaVersion } from './tables/schema.ts'
-import { arrayParameter, parameter } from './connection/parameters.ts'
+import { schemaVersion } from './tables/schema.ts'
+import { arrayParameter } from './connection/parameters.ts'
 import type { Session } from './connection/session.ts'
-import type { PostgresPlace } from './connection/url.ts'
-import { statement } from './tables/write.ts'
 
 /** What a process finds when it opens a store. */
 export interface Opened {
@@ -78,9 +68,6 @@ export interface Opening {
 /** How long a process that opens a store waits for a lock before it asks for it again, in ms. */
 const openingPatienceMs = 10_000
 
-/** The oldest PostgreSQL that the statements are tested with. */
-export const oldest = 15
-
 /**
  * Connects, makes the tables where there are none, brings older ones up to date, and registers this process, in one transaction. Several
  * that open a store at once do it one after the other.
@@ -128,10 +115,10 @@ async function lookAt(
     [`${schema}.head`],
   )
   const [number, serverVersion, encoding, isThere] = rows[0] as [number, string, string, number]
-  if (number < oldest * 10_000)
+  if (number < oldestServer * 10_000)
     throw new StoreError(
       'store_schema',
-      `${location}: this is PostgreSQL ${serverVersion}, and a store needs ${oldest} or later; upgrade the server`,
+      `${location}: this is PostgreSQL ${serverVersion}, and a store needs ${oldestServer} or later; upgrade the server`,
     )
   if (encoding !== 'UTF8')
     throw new StoreError(
@@ -155,11 +142,6 @@ function beginning({ beginning: [, ...settings], place }: Connections): readonly
 
 /** The lock of a row is a new one whenever somebody has changed that, so the wait for it has no end by itself. */
 const limitedWait = statement(`SET LOCAL statement_timeout TO ${openingPatienceMs}`)
-const unlimitedWork = statement('SET LOCAL statement_timeout TO DEFAULT')
-
-function question(text: string): Statement {
-  return { text, values: [] }
-}
 
 const timeText = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision'
 const storeIdText =
@@ -180,7 +162,7 @@ async function join(
   const { lines, states, at, show, isVirtual } = opening
   const begins = beginning(connections)
   const texts = [headText, storeIdText, timeText, lossText, configurationsText, nextProcessText]
-  const found = await on.batch([...begins, ...texts.map(question)])
+  const found = await on.batch([...begins, ...texts.map((text) => question(text))])
   const [heads, named, told, losses, configurations, next] = found.slice(begins.length)
   const isNamed = named?.rows.length === 1
   const isLost = losses?.rows.length !== 0
@@ -233,7 +215,7 @@ async function enterWhole(on: Session, { connections, opening, serverVersion }: 
     unlimitedWork,
     statement(`SET LOCAL lock_timeout TO ${lockMs}`),
     statement("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId]),
-    ...[storeIdText, timeText, nextProcessText].map(question),
+    ...[storeIdText, timeText, nextProcessText].map((text) => question(text)),
   ])
   const [storeId, past] = (named?.rows[0] ?? []) as unknown as Named
   const now = at(told?.rows[0]?.[0] as number)
@@ -276,11 +258,11 @@ function entry({ identity, lines }: Opening, it: Entry): readonly Statement[] {
     ),
     ...(lines
       ? [
-          {
-            text: `INSERT INTO process SELECT coalesce((SELECT max(id) FROM process), 0) + 1, '${REMOTE}', '${REMOTE}', '', 0, at, at FROM ${entryAt('$1', '$2')}
+          question(
+            `INSERT INTO process SELECT coalesce((SELECT max(id) FROM process), 0) + 1, '${REMOTE}', '${REMOTE}', '', 0, at, at FROM ${entryAt('$1', '$2')}
              ON CONFLICT (process_id) DO UPDATE SET ended_at = NULL, last_seen_at = excluded.last_seen_at RETURNING id`,
-            values: [parameter(now), parameter(toldAt ?? null)],
-          },
+            [now, toldAt ?? null],
+          ),
         ]
       : []),
     statement('COMMIT'),
@@ -317,60 +299,3 @@ function configurationRows(rows: Found['rows']): readonly ConfigurationRow[] {
     processes,
   }))
 }
-
-/** Brings the tables up to date, in one transaction. Those that have had more steps are left as they are. */
-export async function migrate(
-  on: Session,
-  { location, schema }: PostgresPlace,
-  steps: readonly Migration[] = migrations,
-): Promise<void> {
-  const found = await on.query(
-    'SELECT to_regnamespace($1::text) IS NOT NULL, to_regclass($2::text) IS NOT NULL',
-    [schema, `${schema}.head`],
-  )
-  const [hasSchema, hasTables] = found.rows[0] ?? []
-  if (hasSchema === 0) await on.run(`CREATE SCHEMA ${schema}`)
-  const version =
-    hasTables === 0
-      ? 0
-      : ((await on.query('SELECT schema FROM head FOR UPDATE')).rows[0]?.[0] as number | undefined)
-  if (version === undefined)
-    throw new StoreError('store_schema', `${location}: the table head is empty; restore a backup`)
-  assertKnown(await schemaOf(on, version), steps.length, location)
-  if (version >= steps.length) return
-  await on.batch([unlimitedWork])
-  if (version > 0) await on.run(`SET LOCAL lock_timeout = ${migrationPatienceMs}`)
-  for (const { sql } of steps.slice(version)) await on.runLong(sql)
-  await on.query('UPDATE head SET schema = $1::bigint, oldest = $2::bigint', [steps.length, oldestOf(steps)])
-  // Those that have the store open see it when they look next.
-  if (version > 0) await on.batch([raisedVersion])
-}
-
-/** What a store says of its schema, to somebody who may not know it. */
-async function schemaOf(on: Session, version: number): Promise<StoredSchema> {
-  if (version <= schemaVersion) return { version, oldest: undefined }
-  return { version, oldest: (await on.query('SELECT oldest FROM head')).rows[0]?.[0] as number }
-}
-
-/** For what only reads: the tables are there, and of this version. */
-export async function assertTables(on: Session, place: PostgresPlace): Promise<void> {
-  assertWhole(await assertMade(on, place), schemaVersion, place.location)
-}
-
-/** The tables are there, and need no migration. */
-async function assertMade(on: Session, { location, schema }: PostgresPlace): Promise<StoredSchema> {
-  const [isThere] =
-    (await on.query('SELECT to_regclass($1::text) IS NOT NULL', [`${schema}.head`])).rows[0] ?? []
-  if (isThere === 0) throw new RuntimeError('not_found', `there is no store at ${location}`)
-  const version = ((await on.query('SELECT schema FROM head')).rows[0]?.[0] ?? 0) as number
-  const stored = await schemaOf(on, version)
-  assertKnown(stored, schemaVersion, location)
-  assertMigrated(stored, schemaVersion, location)
-  return stored
-}
-
-/**
- * How long a step waits at once for those who read a table, in ms. Everybody waits behind it meanwhile. It is less than the second after which a server
- * looks for a deadlock: a transaction that reads one table after another and the step, which alters them in another order, may wait for each other.
- */
-const migrationPatienceMs = 500

@@ -1,6 +1,7 @@
 import type { Query } from 'pg'
 import { expect, test } from 'vitest'
-import { Batch, type Found, Prepared } from '../../src/postgres/connection/batch.ts'
+import { Batch, Prepared } from '../../src/postgres/connection/batch.ts'
+import type { Found } from '../../src/postgres/connection/statement.ts'
 
 /** What the driver calls of a query. */
 interface Driven {

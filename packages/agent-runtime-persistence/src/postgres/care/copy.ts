@@ -7,7 +7,7 @@ import { systemEnvironment } from '../../system.ts'
 import { Connections } from '../connection/connections.ts'
 import { loadDriver } from '../connection/driver.ts'
 import { storeErrorOf } from '../connection/errors.ts'
-import { assertTables } from '../open.ts'
+import { assertTables } from '../tables/migrate.ts'
 import type { Session } from '../connection/session.ts'
 import { parsePostgresUrl } from '../connection/url.ts'
 

@@ -8,10 +8,11 @@ import type { CopyOptions } from './copy.ts'
 import { loadDriver } from '../connection/driver.ts'
 import { storeErrorOf } from '../connection/errors.ts'
 import { lockHeadText } from '../processes/head.ts'
-import { assertTables } from '../open.ts'
+import { assertTables } from '../tables/migrate.ts'
 import type { Session } from '../connection/session.ts'
 import { parsePostgresUrl } from '../connection/url.ts'
-import { inserted, type Row, statement } from '../tables/write.ts'
+import { inserted, type Row } from '../tables/write.ts'
+import { statement } from '../connection/statement.ts'
 
 /** So many rows are read and sent at once. */
 const sliceRows = 1_000

@@ -1,8 +1,7 @@
 import { StoreError, type DataLoss } from '@ku0/agent-runtime-core'
 import { readLoss, lostCommits, withLoss } from '../../care/loss-records.ts'
-import type { Statement } from '../connection/batch.ts'
+import { type Statement, statement } from '../connection/statement.ts'
 import type { Session } from '../connection/session.ts'
-import { statement } from '../tables/write.ts'
 
 /** Commits that a process has seen and the server lacks. */
 interface SeenLoss {

@@ -2,10 +2,9 @@ import { type ExecutionStore, invalid, show } from '@ku0/agent-runtime-core'
 import { openStore } from '../../open-store.ts'
 import { systemEnvironment } from '../../system.ts'
 import { verify } from '../../care/verify-store.ts'
-import { Connections } from '../connection/connections.ts'
+import { Connections, oldestServer } from '../connection/connections.ts'
 import { loadDriver } from '../connection/driver.ts'
 import { codeOf, storeErrorOf } from '../connection/errors.ts'
-import { oldest } from '../open.ts'
 import { arrayParameter } from '../connection/parameters.ts'
 import type { Session } from '../connection/session.ts'
 import { isPostgresUrl, parsePostgresUrl, withoutPassword } from '../connection/url.ts'
@@ -101,14 +100,14 @@ const list: readonly Listed[] = [
   {
     name: 'version',
     needed: 'store',
-    remedy: `upgrade the server to PostgreSQL ${oldest} or later`,
+    remedy: `upgrade the server to PostgreSQL ${oldestServer} or later`,
     try: async ({ one }) => {
       const [number, version, text] = await first(
         one,
         "SELECT current_setting('server_version_num')::bigint, current_setting('server_version'), version()",
       )
       const product = String(text).startsWith('PostgreSQL') ? 'PostgreSQL' : String(text).slice(0, 60)
-      return { ok: Number(number) >= oldest * 10_000, found: `${product} ${String(version)}` }
+      return { ok: Number(number) >= oldestServer * 10_000, found: `${product} ${String(version)}` }
     },
   },
   {

@@ -1,21 +1,6 @@
 import type { Query } from 'pg'
+import type { Found, Statement } from './statement.ts'
 import { restored } from './values.ts'
-
-/** A statement with what it is given, each value as {@link parameter} or {@link arrayParameter} makes it. */
-export interface Statement {
-  readonly text: string
-  readonly values: readonly (Buffer | string | null)[]
-  /** Nobody reads its rows. */
-  readonly isSilent?: boolean
-}
-
-/** What a statement gave. */
-export interface Found {
-  readonly fields: readonly string[]
-  readonly rows: readonly (readonly unknown[])[]
-  /** What the server says it did: `COMMIT`, `UPDATE 3`. */
-  readonly command: string
-}
 
 /** What is used of the driver's connection: messages that go out one after the other. */
 interface Wire {

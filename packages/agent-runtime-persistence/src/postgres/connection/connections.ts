@@ -1,10 +1,11 @@
 import type { Timers } from '@ku0/agent-runtime-core'
 import type { ClientConfig } from 'pg'
-import type { Statement } from './batch.ts'
+import { type Statement, statement } from './statement.ts'
 import { Session, type Driver } from './session.ts'
 import type { PostgresPlace } from './url.ts'
-import { statement } from '../tables/write.ts'
 
+/** The oldest PostgreSQL that the statements are tested with. */
+export const oldestServer = 15
 /** What a transaction waits for a lock at the most. */
 export const lockMs = 5_000
 /** So long the server lets a transaction rest whose process is not heard of. Calls of the others, which it may hold up, are refused after 10 s. */

@@ -1,5 +1,4 @@
-import { storable } from './values.ts'
-import { type ParameterType } from './parameter-type.ts'
+import { storable, type ParameterType } from './values.ts'
 
 const oids: { readonly [T in ParameterType]: number } = {
   bigint: 20,

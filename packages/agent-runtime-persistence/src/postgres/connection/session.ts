@@ -1,7 +1,7 @@
 import type { Client, ClientConfig, Query } from 'pg'
 import type { Timers } from '@ku0/agent-runtime-core'
-import { Batch, Prepared, type Found, type Statement } from './batch.ts'
-import { parameter } from './parameters.ts'
+import { Batch, Prepared } from './batch.ts'
+import { type Found, question, type Statement } from './statement.ts'
 import { Patience } from './patience.ts'
 
 export interface Driver {
@@ -55,7 +55,7 @@ export class Session {
   }
 
   async query(text: string, values: readonly unknown[] = []): Promise<Found> {
-    const [found] = await this.batch([{ text, values: values.map(parameter) }])
+    const [found] = await this.batch([question(text, values)])
     return found as Found
   }
 

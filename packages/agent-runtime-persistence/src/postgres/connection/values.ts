@@ -1,4 +1,5 @@
-import type { ParameterType } from './parameter-type.ts'
+/** The type of a column, or of what a statement is given. */
+export type ParameterType = 'bigint' | 'double precision' | 'text' | 'bytea'
 
 /** The type under which a value crosses to PostgreSQL: numbers are whole, but for those of evaluations and circuits. */
 export function schemaTypeOf(value: unknown): ParameterType {

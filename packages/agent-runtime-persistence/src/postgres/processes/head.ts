@@ -1,8 +1,7 @@
 import { StoreError } from '@ku0/agent-runtime-core'
-import type { Found, Statement } from '../connection/batch.ts'
+import { type Found, type Statement, statement } from '../connection/statement.ts'
 import type { Connections } from '../connection/connections.ts'
 import type { Session } from '../connection/session.ts'
-import { statement } from '../tables/write.ts'
 
 /** The one row that every commit changes: who has locked it, or finds it as it was, commits next. */
 export interface Head {

@@ -3,6 +3,7 @@ import type { Connections } from '../connection/connections.ts'
 import { type DueTimes, lookText } from './due-times.ts'
 import type { Presence } from './presence.ts'
 import type { Session } from '../connection/session.ts'
+import { question } from '../connection/statement.ts'
 
 interface LooksParts {
   readonly connections: Connections
@@ -31,14 +32,11 @@ export class Looks {
     const { connections, presence, clock, due, version } = this.it
     const [isHinted, isTold] = [presence.takeHint(), presence.takeTold() > version()]
     if (!isHinted && !isTold && mono < this.nextAt) return false
-    const question = presence.question(mono, clock.now().at)
+    const asked = presence.question(mono, clock.now().at)
     // The transaction that follows sees it.
-    if (!isHinted && question.length === 0 && mono < this.nextAt) return true
+    if (!isHinted && asked.length === 0 && mono < this.nextAt) return true
     this.nextAt = mono + presence.lookMs
-    const [head, others] = await session.batch([
-      { text: connections.qualified(lookText), values: [] },
-      ...question,
-    ])
+    const [head, others] = await session.batch([question(connections.qualified(lookText)), ...asked])
     const [stored, at, ...times] = head?.rows[0] ?? []
     clock.tell(at as number)
     due.take(times)

@@ -1,13 +1,11 @@
 import type { Timers } from '@ku0/agent-runtime-core'
 import type { News } from '../../engine/news.ts'
 import { REMOTE } from '../../process-identity.ts'
-import type { Found, Statement } from '../connection/batch.ts'
+import { type Found, question, type Statement, statement } from '../connection/statement.ts'
 import type { Connections } from '../connection/connections.ts'
 import { isLost } from '../connection/errors.ts'
 import { newsIn } from './news-text.ts'
-import { parameter } from '../connection/parameters.ts'
 import type { Session } from '../connection/session.ts'
-import { statement } from '../tables/write.ts'
 
 interface PresenceParts {
   readonly ttlMs: number
@@ -235,7 +233,7 @@ export class Presence {
       `SELECT id, last_seen_at < $2::bigint, ${this.notifies ? `CASE WHEN process_id = '${REMOTE}' THEN last_seen_at >= $2::bigint ELSE ${held} END` : '(last_seen_at >= $2::bigint)'}
        FROM process WHERE ended_at IS NULL AND id NOT IN ($1::bigint, $3::bigint)`,
     )
-    return [{ text, values: [parameter(process), parameter(now - ttlMs), parameter(this.remote)] }]
+    return [question(text, [process, now - ttlMs, this.remote])]
   }
 
   /** The answer to {@link question}, which was asked at `mono`. */

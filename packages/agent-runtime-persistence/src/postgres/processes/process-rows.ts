@@ -1,7 +1,6 @@
 import { lineKey } from '../../sqlite/line-key.ts'
-import type { Statement } from '../connection/batch.ts'
+import { type Statement, statement } from '../connection/statement.ts'
 import { arrayParameter } from '../connection/parameters.ts'
-import { statement } from '../tables/write.ts'
 
 /** These processes live. `isSeen`: others see it, too, and take one back that they took for dead. */
 export function livingProcesses(ids: readonly number[], at: number, isSeen: boolean): Statement {

@@ -1,8 +1,7 @@
 import type { Clock, Timer, Timers } from '@ku0/agent-runtime-core'
 import type { Haste } from '../../engine/database.ts'
-import type { Found, Statement } from '../connection/batch.ts'
+import { type Found, question, type Statement, statement } from '../connection/statement.ts'
 import type { Session } from '../connection/session.ts'
-import { statement } from '../tables/write.ts'
 
 interface TurnParts {
   readonly schema: string
@@ -66,7 +65,7 @@ export class Turn {
     this.asking = { calm: asking([line, lock]), awaited: asking(hurrying(1)), little: asking(hurrying(2)) }
     // It is refused where somebody has it, and held until the commit else.
     const isHeld = (number: number) => `NOT pg_try_advisory_xact_lock(${key}, ${number})`
-    this.look = { text: `SELECT ${isHeld(1)}, ${isHeld(2)}`, values: [] }
+    this.look = question(`SELECT ${isHeld(1)}, ${isHeld(2)}`)
     this.release = statement(`SELECT pg_advisory_unlock(${key}, 0), ${idle(0)}`)
     this.endsStill =
       statement(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle' AND state_change < now() - interval '${stillMs} ms'

@@ -1,6 +1,6 @@
 import type { ExecutionConfig } from '@ku0/agent-runtime-core'
 import type { Loaded, Wanted } from '@ku0/agent-runtime-core/transition'
-import type { Found, Statement } from '../connection/batch.ts'
+import type { Found, Statement } from '../connection/statement.ts'
 import { HeadsAhead } from './heads-ahead.ts'
 import type { Questions } from './questions.ts'
 

@@ -1,10 +1,9 @@
 import type { Queries, Query } from '../../views/queries.ts'
-import type { Found, Statement } from '../connection/batch.ts'
-import { arrayParameter, parameter } from '../connection/parameters.ts'
-import type { ParameterType } from '../connection/parameter-type.ts'
+import { type Found, question, type Statement } from '../connection/statement.ts'
+import { arrayParameter } from '../connection/parameters.ts'
 import type { Session } from '../connection/session.ts'
 import { single, together, translated } from './translate.ts'
-import { schemaTypeOf } from '../connection/values.ts'
+import { type ParameterType, schemaTypeOf } from '../connection/values.ts'
 
 /** Thrown where a reading needs an answer that is not there yet; whoever runs it asks, and runs it again. */
 class Missing extends Error {}
@@ -139,7 +138,7 @@ export class Asking implements Queries {
 
 function statementOf(group: readonly Asked[]): Statement {
   const { sql, given, types } = group[0] as Asked
-  if (group.length === 1) return { text: single(sql, given), values: given.map(parameter) }
+  if (group.length === 1) return question(single(sql, given), given)
   const values = types.map((type, at) =>
     arrayParameter(
       type,

@@ -1,8 +1,8 @@
 import { leaseStates, taskStates } from '@ku0/agent-runtime-core'
 import type { LeaseRow, TaskRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
 import { changesClient, clientRows } from '../../sqlite/changed-rows.ts'
-import type { Statement } from '../connection/batch.ts'
-import { deleted, inserted, type Row, statement, updated } from './write.ts'
+import { type Statement, statement } from '../connection/statement.ts'
+import { deleted, inserted, type Row, updated } from './write.ts'
 
 export function clientsOf(ws: WorkingSet, commit: number): Statement[] {
   const { rows, gone } = clientRows(ws, commit)

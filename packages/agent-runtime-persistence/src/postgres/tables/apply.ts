@@ -5,9 +5,9 @@ import { excessEvaluations } from '../../sqlite/evaluations.ts'
 import { valuesOf } from '../../sqlite/ledger.ts'
 import { MAX_DELETED, outdated } from '../../sqlite/samples.ts'
 import { clientsOf, leasesOf, tasksOf } from './apply-tasks.ts'
-import type { Statement } from '../connection/batch.ts'
+import { type Statement, statement } from '../connection/statement.ts'
 import { prunedTasksOf } from './prune.ts'
-import { deleted, inserted, put, type Row, statement } from './write.ts'
+import { deleted, inserted, put, type Row } from './write.ts'
 
 /**
  * What a flush decided as statements, one or two a table, each final row once. `commit`: the number of the journal's next row, by which

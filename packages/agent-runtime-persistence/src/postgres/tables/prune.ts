@@ -1,8 +1,8 @@
 import type { WorkingSet } from '@ku0/agent-runtime-core/transition'
 import { CUT_COMMITS, JOURNAL_KEPT_MS, sumsOf } from '../../sqlite/prune.ts'
-import type { Statement } from '../connection/batch.ts'
+import { type Statement, statement } from '../connection/statement.ts'
 import { arrayParameter } from '../connection/parameters.ts'
-import { inserted, statement } from './write.ts'
+import { inserted } from './write.ts'
 
 /** Deletes tasks that retention no longer keeps, as `preparePrune` does in a file. Source: `docs/semantics.md 6.6`. */
 export function prunedTasksOf(ws: WorkingSet, commit: number): Statement[] {

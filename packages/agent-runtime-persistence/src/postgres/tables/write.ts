@@ -1,17 +1,12 @@
 import { columns, namesOf, type TableName } from '../../sqlite/columns.ts'
-import type { Statement } from '../connection/batch.ts'
+import type { Statement } from '../connection/statement.ts'
+import type { ParameterType } from '../connection/values.ts'
 import { arrayParameter, parameter } from '../connection/parameters.ts'
-import type { ParameterType } from '../connection/parameter-type.ts'
 
 /** A row as a list, in the order of its columns. */
 export type Row = readonly unknown[]
 
 const typeNames = { integer: 'bigint', real: 'double precision', text: 'text', blob: 'bytea' } as const
-
-/** A statement that only does something: what it returns is not read. */
-export function statement(text: string, values: readonly unknown[] = []): Statement {
-  return { text, values: values.map(parameter), isSilent: true }
-}
 
 /** New rows of a table, all in one statement. */
 export function inserted(table: TableName, rows: readonly Row[], orElse = ''): Statement[] {
