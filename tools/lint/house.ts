@@ -83,13 +83,13 @@ const importStar: Rule = {
 }
 
 /**
- * The folders of a room and those that each imports, types included. Each names only folders that stand before it, so there is no circle
- * between folders. The files beside the folders put them together and are imported by none of them, save `system.ts`, which imports nothing.
+ * Places with their folders, and those that each imports of the same place, types included. Each names only folders that stand before it, so there is
+ * no circle between folders. The files beside the folders put them together and are imported by none of them, save `system.ts`, which imports nothing.
  */
 export const foldersBelow: Readonly<
   Record<string, readonly (readonly [folder: string, below: readonly string[]])[]>
 > = {
-  'agent-runtime': [
+  'agent-runtime/src': [
     ['api', []],
     ['terms', ['api']],
     ['lease', ['api', 'terms']],
@@ -112,21 +112,30 @@ export const foldersBelow: Readonly<
     ['gateway', ['api', 'terms']],
     ['market', ['api', 'terms', 'client', 'durable', 'graph', 'agents']],
   ],
+  'agent-runtime-persistence/src/postgres': [
+    ['connection', []],
+    ['processes', ['connection']],
+    ['tables', ['connection', 'processes']],
+    ['reads', ['connection']],
+    ['care', ['connection', 'processes', 'tables']],
+  ],
 }
 
 const importsDown: Rule = {
   create(context) {
-    const [, room, folder] =
-      /packages\/([^/]+)\/src\/([^/]+)\//.exec(context.filename.replaceAll('\\', '/')) ?? []
-    const file = /packages\/([^/]+\/.*)$/.exec(context.filename.replaceAll('\\', '/'))?.[1]
-    const [, below] = foldersBelow[room ?? '']?.find(([name]) => name === folder) ?? []
-    if (file === undefined || below === undefined) return {}
+    const file = /packages\/([^/]+\/.*)$/.exec(context.filename.replaceAll('\\', '/'))?.[1] ?? ''
+    const place = Object.keys(foldersBelow).find((it) => file.startsWith(`${it}/`))
+    if (place === undefined) return {}
+    const [folder] = file.slice(place.length + 1).split('/')
+    const [, below] = foldersBelow[place]?.find(([name]) => name === folder) ?? []
+    if (below === undefined) return {}
 
     return eachImport((source, node) => {
       if (!source.startsWith('.')) return
-      const [, , target] = new URL(source, `file:///${file}`).pathname.slice(1).split('/')
-      if (target === undefined || target === folder || target === 'system.ts' || below.includes(target))
-        return
+      const path = new URL(source, `file:///${file}`).pathname.slice(1)
+      if (!path.startsWith(`${place}/`)) return
+      const target = path.slice(place.length + 1).split('/')[0] ?? ''
+      if (target === folder || target === 'system.ts' || below.includes(target)) return
       const allowed = below.length === 0 ? 'nothing beside it' : below.join(', ')
       context.report({ node, message: `${folder}/ must not import ${target}: it imports ${allowed}.` })
     })

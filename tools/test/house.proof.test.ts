@@ -79,6 +79,16 @@ const lines: Record<string, [line: string, refusedBy: string | undefined][]> = {
     ["void `SELECT ${'id'} FROM task ORDER BY id LIMIT ?`", limit],
     [`void 'SELECT id FROM task ORDER BY id LIMIT ? + 0'`, undefined],
   ],
+  'packages/agent-runtime-persistence/src/postgres/reads/load.ts': [
+    [`import type { Session } from '../connection/session.ts'`, undefined],
+    [`import '../../sqlite/load.ts'`, undefined],
+    [`import './asked.ts'`, undefined],
+    [`import type { Turn } from '../processes/turn.ts'`, down],
+    [`import '../database.ts'`, down],
+  ],
+  'packages/agent-runtime-persistence/src/postgres/database.ts': [
+    [`import './processes/turn.ts'`, undefined],
+  ],
   'packages/agent-runtime-cli/src/run-command.ts': [
     [`import '@ku0/agent-runtime-persistence'`, undefined],
     [`import '@ku0/agent-runtime'`, undefined],
@@ -183,23 +193,24 @@ describe.each(Object.entries(lines))('%s', (file, content) => {
 })
 
 test('each folder of a room imports only folders that stand before it, so that no circle can be', () => {
-  for (const [room, folders] of Object.entries(foldersBelow))
+  for (const [place, folders] of Object.entries(foldersBelow))
     for (const [index, [folder, below]] of folders.entries()) {
       const before = new Set(folders.slice(0, index).map(([name]) => name))
-      expect({ room, folder, after: below.filter((name) => !before.has(name)) }).toEqual({
-        room,
+      expect({ place, folder, after: below.filter((name) => !before.has(name)) }).toEqual({
+        place,
         folder,
         after: [],
       })
     }
-  const names = foldersBelow['agent-runtime']?.map(([name]) => name) ?? []
-  const there = readdirSync(join(root, 'packages/agent-runtime/src'), { withFileTypes: true })
-  expect(names.toSorted()).toEqual(
-    there
-      .filter((it) => it.isDirectory() && it.name !== 'testing')
-      .map(({ name }) => name)
-      .toSorted(),
-  )
+  for (const [place, folders] of Object.entries(foldersBelow)) {
+    const there = readdirSync(join(root, 'packages', place), { withFileTypes: true })
+    expect(folders.map(([name]) => name).toSorted()).toEqual(
+      there
+        .filter((it) => it.isDirectory() && it.name !== 'testing')
+        .map(({ name }) => name)
+        .toSorted(),
+    )
+  }
 })
 
 function lint(): Finding[] {
