@@ -1,13 +1,19 @@
 import type { Base, LeaseRow, TaskRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
-import { leaseStates, StoreError, taskStates } from '@ku0/agent-runtime-core'
+import { leaseStates, StoreError } from '@ku0/agent-runtime-core'
 import type { RunResult } from 'better-sqlite3'
 import {
+  accountText,
   changedRows,
   changesClient,
   clientRows,
+  codes,
+  movedColumns,
+  movedOf,
   type PlainTable,
   plainTables,
+  rareOf,
   streamRow,
+  taskRow,
   totalsRow,
 } from './changed-rows.ts'
 import { excessEvaluations } from './evaluations.ts'
@@ -27,7 +33,7 @@ export function prepareApply(db: Statements) {
   const newRareTasks = prepareInsert(db, into('task'), bound(22))
   // `seq` is the row's version: a row that moved on since it was read is never overwritten.
   const updateTask = db.prepare(
-    'UPDATE task SET state = ?, attempt = ?, fence = ?, lease = ?, crashes = ?, steps = ?, waits = ?, seq = ?, tail = ?, due_at = ?, queued_at = ?, started_at = ?, finished_at = ?, wait_reason = ? WHERE id = ? AND seq = ?',
+    `UPDATE task SET ${movedColumns.map((name) => `${name} = ?`).join(', ')} WHERE id = ? AND seq = ?`,
   )
   // The two moves of every task, without the columns that only rarer moves change and their indexes.
   const ofTask = { table: 'task', where: { id: '?', seq: '?' }, missed: movedOn } as const
@@ -141,29 +147,8 @@ export function prepareApply(db: Statements) {
   function writeTask(base: Base, row: TaskRow): void {
     const before = base.tasks.get(row.id)
     if (before === undefined && row.id >= base.next.task) {
-      const values = [
-        row.id,
-        row.stream,
-        stateCode[row.state],
-        row.attempt,
-        row.fence,
-        row.lease,
-        row.crashes,
-        row.steps,
-        row.waits,
-        row.seq,
-        row.tail,
-        row.submittedAt,
-        row.dueAt,
-        row.queuedAt,
-        row.startedAt,
-        row.finishedAt,
-        row.waitReason,
-        row.tokens,
-        row.explicitId,
-      ]
-      if (row.parent === null && row.account === null && row.budget === null) newTasks.add(...values)
-      else newRareTasks.add(...values, row.parent, accountText(row), row.budget)
+      if (row.parent === null && row.account === null && row.budget === null) newTasks.add(...taskRow(row))
+      else newRareTasks.add(...taskRow(row), ...rareOf(row))
       return
     }
     if (before === undefined) throw new Error(`task ${row.id} was changed without having been loaded`)
@@ -189,25 +174,7 @@ export function prepareApply(db: Statements) {
   }
 
   function updateAll(before: TaskRow, row: TaskRow): void {
-    const done = updateTask.run(
-      stateCode[row.state],
-      row.attempt,
-      row.fence,
-      row.lease,
-      row.crashes,
-      row.steps,
-      row.waits,
-      row.seq,
-      row.tail,
-      row.dueAt,
-      row.queuedAt,
-      row.startedAt,
-      row.finishedAt,
-      row.waitReason,
-      row.id,
-      before.seq,
-    )
-    assertMoved(done, before)
+    assertMoved(updateTask.run(...movedOf(row), row.id, before.seq), before)
   }
 
   function writeLease(base: Base, row: LeaseRow): void {
@@ -300,22 +267,12 @@ function endedBefore(lease: unknown): StoreError {
   )
 }
 
-function accountText({ account }: TaskRow): string | null {
-  return account === null ? null : JSON.stringify(account)
-}
-
 /** Values of a row that are all bound. */
 function bound(columns: number): string[] {
   return Array.from({ length: columns }, () => '?')
 }
 
-const stateCode = codes(taskStates)
 const leaseCode = codes(leaseStates)
-
-/** The number that stands for each state. */
-function codes<State extends string>(states: readonly State[]): Readonly<Record<State, number>> {
-  return Object.fromEntries(states.map((state, code) => [state, code])) as Record<State, number>
-}
 
 function isTouched(before: LeaseRow, row: LeaseRow): boolean {
   return (

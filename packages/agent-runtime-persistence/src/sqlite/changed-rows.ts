@@ -1,8 +1,16 @@
-import { canonical, childPolicies, circuitStates, clientTiers, waitKinds } from '@ku0/agent-runtime-core'
+import {
+  canonical,
+  childPolicies,
+  circuitStates,
+  clientTiers,
+  taskStates,
+  waitKinds,
+} from '@ku0/agent-runtime-core'
 import {
   type ClientRow,
   storedLog,
   type StreamRow,
+  type TaskRow,
   workerFlags,
   type WorkingSet,
 } from '@ku0/agent-runtime-core/transition'
@@ -247,6 +255,85 @@ export function totalsRow({ totals: it }: WorkingSet): Values {
     it.running,
     it.waiting,
   ]
+}
+
+/** A task, up to what most have none of: see {@link rareOf}. */
+export function taskRow(it: TaskRow): Values {
+  return [
+    it.id,
+    it.stream,
+    stateCode[it.state],
+    it.attempt,
+    it.fence,
+    it.lease,
+    it.crashes,
+    it.steps,
+    it.waits,
+    it.seq,
+    it.tail,
+    it.submittedAt,
+    it.dueAt,
+    it.queuedAt,
+    it.startedAt,
+    it.finishedAt,
+    it.waitReason,
+    it.tokens,
+    it.explicitId,
+  ]
+}
+
+/** The last columns of a task. */
+export function rareOf(it: TaskRow): readonly [parent: unknown, account: string | null, budget: unknown] {
+  return [it.parent, accountText(it), it.budget]
+}
+
+export function accountText({ account }: TaskRow): string | null {
+  return account === null ? null : JSON.stringify(account)
+}
+
+/** The columns of a task that change as it moves, but for its stream and its account. */
+export const movedColumns = [
+  'state',
+  'attempt',
+  'fence',
+  'lease',
+  'crashes',
+  'steps',
+  'waits',
+  'seq',
+  'tail',
+  'due_at',
+  'queued_at',
+  'started_at',
+  'finished_at',
+  'wait_reason',
+] as const satisfies readonly ColumnOf<'task'>[]
+
+/** What stands in {@link movedColumns}. */
+export function movedOf(it: TaskRow): Values {
+  return [
+    stateCode[it.state],
+    it.attempt,
+    it.fence,
+    it.lease,
+    it.crashes,
+    it.steps,
+    it.waits,
+    it.seq,
+    it.tail,
+    it.dueAt,
+    it.queuedAt,
+    it.startedAt,
+    it.finishedAt,
+    it.waitReason,
+  ]
+}
+
+const stateCode = codes(taskStates)
+
+/** The number that stands for each state. */
+export function codes<State extends string>(states: readonly State[]): Readonly<Record<State, number>> {
+  return Object.fromEntries(states.map((state, code) => [state, code])) as Record<State, number>
 }
 
 /** A stream. `commit`: see {@link clientRows}. */

@@ -10,23 +10,26 @@ export const CUT_COMMITS = 4_000
  */
 export const JOURNAL_KEPT_MS = 10_000
 
+/** The tables with rows of tasks, and where the task stands in them. */
+export const owned = [
+  ['event', 'task'],
+  ['output', 'task'],
+  ['wait', 'task'],
+  ['signal', 'task'],
+  ['checkpoint', 'task'],
+  ['budget', 'task'],
+  ['pipeline', 'task'],
+  ['usage', 'task'],
+  ['child', 'parent'],
+] as const
+
 /**
  * Deletes tasks that retention no longer keeps, with all rows of theirs. What `verify` has to know of them stays: what they added to sums,
  * and the hashes of their events until the journal that names them is cut. The journal is cut up to the youngest of them; its last hash is
  * kept, so that what follows is still proven. Source: `docs/semantics.md 6.6`.
  */
 export function preparePrune(db: Statements): (ws: WorkingSet, commit: number) => void {
-  const owned = [
-    'DELETE FROM event WHERE task = ?',
-    'DELETE FROM output WHERE task = ?',
-    'DELETE FROM wait WHERE task = ?',
-    'DELETE FROM signal WHERE task = ?',
-    'DELETE FROM checkpoint WHERE task = ?',
-    'DELETE FROM budget WHERE task = ?',
-    'DELETE FROM pipeline WHERE task = ?',
-    'DELETE FROM usage WHERE task = ?',
-    'DELETE FROM child WHERE parent = ?',
-  ].map((sql) => db.prepare(sql))
+  const deleteOwned = owned.map(([table, column]) => db.prepare(`DELETE FROM ${table} WHERE ${column} = ?`))
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ? AND state BETWEEN 3 AND 5')
   const deleteLease = db.prepare('DELETE FROM lease WHERE id = ?')
   const deleteKey = db.prepare('DELETE FROM idempotency WHERE key = ? AND task = ?')
@@ -61,7 +64,7 @@ export function preparePrune(db: Statements): (ws: WorkingSet, commit: number) =
   function pruneTask({ id, key, leases, hashes }: PrunableRow, commit: number): void {
     const { changes } = deleteTask.run(id)
     if (changes !== 1) throw new Error(`task ${id} is not one that ended`)
-    for (const statement of owned) statement.run(id)
+    for (const statement of deleteOwned) statement.run(id)
     for (const lease of leases) deleteLease.run(lease)
     if (key !== null) deleteKey.run(key, id)
     // Its events stand in commits before this one.

@@ -1,6 +1,15 @@
-import { leaseStates, taskStates } from '@ku0/agent-runtime-core'
-import type { LeaseRow, TaskRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
-import { changesClient, clientRows } from '../../sqlite/changed-rows.ts'
+import { leaseStates } from '@ku0/agent-runtime-core'
+import type { LeaseRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
+import {
+  accountText,
+  changesClient,
+  clientRows,
+  codes,
+  movedColumns,
+  movedOf,
+  rareOf,
+  taskRow,
+} from '../../sqlite/changed-rows.ts'
 import { type Statement, statement } from '../connection/statement.ts'
 import { deleted, inserted, type Row, updated } from './write.ts'
 
@@ -21,87 +30,26 @@ export function clientsOf(ws: WorkingSet, commit: number): Statement[] {
   ]
 }
 
-const movedColumns = [
-  'stream',
-  'state',
-  'attempt',
-  'fence',
-  'lease',
-  'crashes',
-  'steps',
-  'waits',
-  'seq',
-  'tail',
-  'due_at',
-  'queued_at',
-  'started_at',
-  'finished_at',
-  'wait_reason',
-  'account',
-] as const
-
 /** `seq` is the row's version: a row that moved on since it was read is never overwritten. */
 export function tasksOf({ tasks, base }: WorkingSet): Statement[] {
   const fresh: Row[] = []
   const moved: Row[] = []
   for (const row of tasks.changed.values()) {
     const before = base.tasks.get(row.id)
-    if (before !== undefined)
-      moved.push([
-        row.id,
-        before.seq,
-        row.stream,
-        taskStates.indexOf(row.state),
-        row.attempt,
-        row.fence,
-        row.lease,
-        row.crashes,
-        row.steps,
-        row.waits,
-        row.seq,
-        row.tail,
-        row.dueAt,
-        row.queuedAt,
-        row.startedAt,
-        row.finishedAt,
-        row.waitReason,
-        accountText(row),
-      ])
-    else if (row.id >= base.next.task)
-      fresh.push([
-        row.id,
-        row.stream,
-        taskStates.indexOf(row.state),
-        row.attempt,
-        row.fence,
-        row.lease,
-        row.crashes,
-        row.steps,
-        row.waits,
-        row.seq,
-        row.tail,
-        row.submittedAt,
-        row.dueAt,
-        row.queuedAt,
-        row.startedAt,
-        row.finishedAt,
-        row.waitReason,
-        row.tokens,
-        row.explicitId,
-        row.parent,
-        accountText(row),
-        row.budget,
-      ])
+    if (before !== undefined) moved.push([row.id, before.seq, ...movedOf(row), row.stream, accountText(row)])
+    else if (row.id >= base.next.task) fresh.push([...taskRow(row), ...rareOf(row)])
     else throw new Error(`task ${row.id} was changed without having been loaded`)
   }
   return [
     ...inserted('task', fresh),
-    ...updated({ table: 'task', key: 'id', before: 'seq', set: movedColumns, rows: moved }),
+    ...updated({
+      table: 'task',
+      key: 'id',
+      before: 'seq',
+      set: [...movedColumns, 'stream', 'account'],
+      rows: moved,
+    }),
   ]
-}
-
-function accountText({ account }: TaskRow): string | null {
-  return account === null ? null : JSON.stringify(account)
 }
 
 const heldColumns = [
@@ -118,13 +66,15 @@ const heldColumns = [
   'progress_at',
 ] as const
 
+const leaseCode = codes(leaseStates)
+
 /** One that has ended meanwhile is never ended again, nor renewed. */
 export function leasesOf({ leases, base }: WorkingSet): Statement[] {
   const granted: Row[] = []
   const held: Row[] = []
   for (const row of leases.changed.values()) {
     const before = base.leases.get(row.id)
-    const state = leaseStates.indexOf(row.state)
+    const state = leaseCode[row.state]
     if (before === undefined)
       granted.push([
         row.id,
@@ -140,14 +90,7 @@ export function leasesOf({ leases, base }: WorkingSet): Statement[] {
         ...endOf(row),
       ])
     else
-      held.push([
-        row.id,
-        leaseStates.indexOf(before.state),
-        state,
-        row.expiresAt,
-        row.lastHeartbeatAt,
-        ...endOf(row),
-      ])
+      held.push([row.id, leaseCode[before.state], state, row.expiresAt, row.lastHeartbeatAt, ...endOf(row)])
   }
   return [
     ...inserted('lease', granted),

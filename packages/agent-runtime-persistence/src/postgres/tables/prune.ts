@@ -1,5 +1,5 @@
 import type { WorkingSet } from '@ku0/agent-runtime-core/transition'
-import { CUT_COMMITS, JOURNAL_KEPT_MS, sumsOf } from '../../sqlite/prune.ts'
+import { CUT_COMMITS, JOURNAL_KEPT_MS, owned, sumsOf } from '../../sqlite/prune.ts'
 import { type Statement, statement } from '../connection/statement.ts'
 import { arrayParameter } from '../connection/parameters.ts'
 import { inserted } from './write.ts'
@@ -59,15 +59,3 @@ export function prunedTasksOf(ws: WorkingSet, commit: number): Statement[] {
 function numbers(values: readonly number[]): Buffer {
   return arrayParameter('bigint', values)
 }
-
-const owned = [
-  ['event', 'task'],
-  ['output', 'task'],
-  ['wait', 'task'],
-  ['signal', 'task'],
-  ['checkpoint', 'task'],
-  ['budget', 'task'],
-  ['pipeline', 'task'],
-  ['usage', 'task'],
-  ['child', 'parent'],
-] as const
