@@ -125,12 +125,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'D02 a look on PostgreSQL asks for the turn although it finds nothing',
-    file: `${persistence}postgres/database.ts`,
+    file: `${persistence}postgres/transactions.ts`,
     edits: [
-      [
-        'if (this.isCalm || this.turn.isOn || this.sent.length > 0 || this.link',
-        'if (this.others > 0 || this.link',
-      ],
+      ['this.isCalm || turn.isOn || underWay.sent.length > 0 || link', 'this.it.presence.others > 0 || link'],
     ],
     killedBy: [
       'packages/agent-runtime-persistence/test/postgres/looks.proof.test.ts',
@@ -1708,7 +1705,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a process on a promoted standby looks only whether its commits are fewer',
-    file: `${persistence}postgres/database.ts`,
+    file: `${persistence}postgres/transactions.ts`,
     edits: [['this.isReconnected ? [this.seenQuestion()] :', 'this.isReconnected ? [] :']],
     killedBy: [
       'packages/agent-runtime-persistence/test/postgres/fail-over.proof.test.ts',
