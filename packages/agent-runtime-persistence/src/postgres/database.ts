@@ -23,7 +23,6 @@ import type {
   Sent,
 } from '../engine/database.ts'
 import type { News } from '../engine/news.ts'
-import type { ProcessIdentity } from '../process-identity.ts'
 import { freshStoreId } from '../sqlite/incarnations.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
 import { Vacuum } from './care/vacuum.ts'
@@ -32,7 +31,7 @@ import type { Connections } from './connection/connections.ts'
 import { isPassing, storeErrorOf } from './connection/errors.ts'
 import type { Session } from './connection/session.ts'
 import { statement } from './connection/statement.ts'
-import { openTables, type Opened } from './open.ts'
+import { type Entry, openTables, type Opened } from './open.ts'
 import { serverClock, type StoreClock } from './processes/clock.ts'
 import { Competition } from './processes/competition.ts'
 import { DueTimes, type What } from './processes/due-times.ts'
@@ -49,21 +48,11 @@ import { Reader } from './reads/reader.ts'
 import { schemaVersion } from './tables/schema.ts'
 import { Transactions } from './transactions.ts'
 
-export interface PostgresOptions {
+export interface PostgresOptions extends Entry {
   readonly connections: Connections
   readonly config: ExecutionConfig
   readonly environment: Environment
   readonly hashes: Hashes
-  readonly identity: ProcessIdentity
-  /** Whether workers of other machines come over lines. */
-  readonly lines: boolean
-  /** Open it although commits are missing. */
-  readonly acceptLoss: boolean
-  readonly existing: boolean
-  /** The settings of the store that this process states. */
-  readonly states?: string | undefined
-  /** The environment's clock instead of the server's: in tests, whose time stands still. */
-  readonly isVirtual: boolean
   /** Another process has committed. */
   readonly onHint: () => void
   /** Whether this process looks at once because another one has committed something that concerns so many. */
@@ -108,8 +97,7 @@ export class PostgresDatabase implements Database {
   private readonly looks: Looks
 
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
-    const { config, connections, environment, identity, lines, acceptLoss, existing } = options
-    const { states, isVirtual, onHint, looksAt } = options
+    const { config, connections, environment, isVirtual, onHint, looksAt } = options
     const clock = serverClock(environment.clock, isVirtual)
     const competition = new Competition()
     const presence = new Presence(connections, {
@@ -124,17 +112,12 @@ export class PostgresDatabase implements Database {
     })
     try {
       const opened = await openTables(connections, {
-        identity,
+        ...options,
         freshId: freshStoreId(environment.ids),
         at: (serverMs) => {
           clock.tell(serverMs)
           return clock.now().at
         },
-        isVirtual,
-        lines,
-        acceptLoss,
-        existing,
-        states,
         meet: () => presence.meet(),
         show: (process) => presence.show(process),
         hide: () => presence.hide(),

@@ -40,10 +40,9 @@ export interface Opened {
   readonly loss: DataLoss | undefined
 }
 
-/** The options that a store is opened with. `at`: the time that its rows are dated with, from that of the server. */
-export interface Opening {
+/** How a program opens a store. */
+export interface Entry {
   readonly identity: ProcessIdentity
-  readonly freshId: string
   /** Whether workers of other machines come over lines. */
   readonly lines: boolean
   /** Open it although commits are missing. */
@@ -52,9 +51,14 @@ export interface Opening {
   readonly existing: boolean
   /** The settings of the store that this process states. */
   readonly states: string | undefined
-  readonly at: (serverMs: number) => number
-  /** Whether those dates stand still while this process waits. */
+  /** Whether the environment's clock counts instead of the server's: in tests, whose time stands still while a process waits. */
   readonly isVirtual: boolean
+}
+
+/** The same with what opening needs of this process. `at`: the time that its rows are dated with, from that of the server. */
+export interface Opening extends Entry {
+  readonly freshId: string
+  readonly at: (serverMs: number) => number
   /** Connects to the server once more, so that nobody waits for that while this process holds the locks. */
   readonly meet: () => Promise<void>
   /** Runs before anybody else sees the row of this process. */
@@ -239,7 +243,7 @@ async function enterWhole(on: Session, { connections, opening, serverVersion }: 
   }
 }
 
-interface Entry {
+interface Registration {
   readonly process: number
   readonly now: number
   readonly configuration: number | undefined
@@ -248,7 +252,7 @@ interface Entry {
 }
 
 /** The row of this process, and one for all processes on lines, whichever process of the store their lines lead to; and the commit. */
-function entry({ identity, lines }: Opening, it: Entry): readonly Statement[] {
+function entry({ identity, lines }: Opening, it: Registration): readonly Statement[] {
   const { process, now, configuration, toldAt } = it
   const { processId, host, bootId, pid } = identity
   return [

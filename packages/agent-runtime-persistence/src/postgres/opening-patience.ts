@@ -1,6 +1,6 @@
 import { show, StoreError } from '@ku0/agent-runtime-core'
 import type { Connections } from './connection/connections.ts'
-import { codeOf } from './connection/errors.ts'
+import { isHeldUp } from './connection/errors.ts'
 import type { Session } from './connection/session.ts'
 
 interface PatienceParts {
@@ -21,7 +21,7 @@ export async function patiently<T>(on: Session, it: PatienceParts, enter: () => 
     try {
       return await enter()
     } catch (error) {
-      if (!heldUp.test(codeOf(error)) || on.lost !== undefined) throw error
+      if (!isHeldUp(error) || on.lost !== undefined) throw error
       await it.hide()
       await on.run('ROLLBACK')
       if (it.mono() - began >= longestMs) throw await heldUpBy(on, it.connections, error as Error)
@@ -29,9 +29,6 @@ export async function patiently<T>(on: Session, it: PatienceParts, enter: () => 
     await it.connections.pause(pauseMs)
   }
 }
-
-/** Serialization, deadlock, lock and statement timeouts; another's commit. */
-const heldUp = /^(?:40001|40P01|55P03|57014|KU002)$/
 
 /**
  * What was in the way may be gone when it is asked. Then the oldest transaction on the tables is named, if it is older than those of a runtime become.

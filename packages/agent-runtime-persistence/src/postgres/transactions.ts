@@ -5,7 +5,7 @@ import { assertKnown } from '../migration.ts'
 import { toldLoss } from './care/lost-commits.ts'
 import type { CommitSession } from './connection/commit-session.ts'
 import type { Connections } from './connection/connections.ts'
-import { codeOf, failedBefore, isPassing } from './connection/errors.ts'
+import { codeOf, failedBefore, headMoved, isPassing } from './connection/errors.ts'
 import type { Session } from './connection/session.ts'
 import { type Found, question, type Statement, statement } from './connection/statement.ts'
 import type { Opened } from './open.ts'
@@ -15,7 +15,6 @@ import { clockAndTimesText, type DueTimes, timesText } from './processes/due-tim
 import {
   type Head,
   type HeadRow,
-  headMoved,
   headText,
   lockHeadText,
   lossSeen,

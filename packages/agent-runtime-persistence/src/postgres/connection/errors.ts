@@ -15,20 +15,31 @@ export function isLost(error: unknown): boolean {
 
 /** Whether the transaction left no trace, and may be tried again as it is. */
 export function isPassing(error: unknown): boolean {
-  return !(error instanceof RuntimeError) && (isLost(error) || passing.test(codeOf(error)))
+  return !(error instanceof RuntimeError) && (isLost(error) || isHeldUp(error) || passing.has(codeOf(error)))
 }
+
+/** Whether others held a lock for too long, or wrote at the same time: serialization, deadlock, lock and statement timeouts, another's commit. */
+export function isHeldUp(error: unknown): boolean {
+  const code = codeOf(error)
+  return busy.test(code) || code === headMoved
+}
+
+const busy = /^(?:40001|40P01|55P03|57014)$/
 
 /** The code of the error by which a transaction ends that finds a row other than it was decided on. */
 export const rowChanged = 'KU001'
 
-/** Serialization, deadlock, lock and statement timeouts; a standby, which may be promoted; a statement that was to be prepared in a transaction which failed, or that was sent behind one; another's commit. */
-const passing = /^(?:40001|40P01|55P03|57014|26000|25P02|25006|KU002)$/
+/** The code of the error by which a transaction ends whose head another process has moved. */
+export const headMoved = 'KU002'
 
 /** The code of what is asked in a transaction that has failed. */
 export const failedBefore = '25P02'
 
 /** The code of the error by which a transaction ends on a server that takes no writes. */
 export const readOnly = '25006'
+
+/** A standby, which may be promoted; a statement that was to be prepared in a transaction which failed, or that was sent behind one. */
+const passing: ReadonlySet<string> = new Set(['26000', failedBefore, readOnly])
 
 /** PostgreSQL's error as the store's: a code to act upon, the place, and what to do. */
 export function storeErrorOf(cause: unknown, location: string): Error {
@@ -82,8 +93,7 @@ export function storeErrorOf(cause: unknown, location: string): Error {
     )
   if (code.startsWith('XX'))
     return error('store_corrupt', `: PostgreSQL reports damage (${detail}); restore a backup`)
-  if (/^(?:40001|40P01|55P03|57014)$/.test(code))
-    return error('store_busy', ` is busy (${detail}); try again`)
+  if (busy.test(code)) return error('store_busy', ` is busy (${detail}); try again`)
   return new RuntimeError(
     'internal',
     `${location}: a check failed, and nothing was written (${detail}); run verify: if it finds no fault, this is a bug of the runtime`,

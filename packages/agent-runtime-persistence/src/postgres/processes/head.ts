@@ -68,9 +68,6 @@ export function standingHead(schema: number, head: Head): Statement {
 /** Others look at the store anew: what they had decided comes to nothing. Nobody may take the new version for that of a commit of its own. */
 export const raisedVersion: Statement = statement('UPDATE head SET version = version + 1, writer = 0')
 
-/** The code of the error by which a transaction ends whose head another process has moved. */
-export const headMoved = 'KU002'
-
 /** What a process asks on a new connection, perhaps of another server: the hash of the last commit that it has seen, and whether its own row is there. */
 export const seenText = `SELECT (SELECT hash FROM journal WHERE number = $1::bigint), EXISTS (SELECT FROM process WHERE id = $2::bigint AND process_id = $3::text)`
 
