@@ -73,6 +73,15 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/postgres/vacuum.proof.test.ts', '6.6 the tables'],
   },
   {
+    name: 'texts on PostgreSQL sort by the language of the server',
+    file: `${persistence}postgres/tables/schema.ts`,
+    edits: [['TEXT: \'text COLLATE "C"\'', "TEXT: 'text'"]],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/postgres/columns.proof.test.ts',
+      'sort by their bytes',
+    ],
+  },
+  {
     name: 'on PostgreSQL a flush that writes many rows reads the whole table',
     file: `${persistence}postgres/processes/head.ts`,
     edits: [["FROM done)), ${byKey.join(', ')}`", 'FROM done))`']],
