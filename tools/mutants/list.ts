@@ -1578,6 +1578,15 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('supervision', '14.1 14.3 a child that a person has refused'),
   },
   {
+    name: '14.3 the no of a person is forgotten where the process dies before the end of the task',
+    file: `${core}recovery/pass-start.ts`,
+    edits: [["outcome !== 'approved'", "outcome !== 'approved' && about === last.seq"]],
+    killedBy: [
+      'packages/agent-runtime/test/durable/recovery-crash.proof.test.ts',
+      'the no of a person is final',
+    ],
+  },
+  {
     name: '14.3 the no of a person is settled as any other failure',
     file: `${runtime}execution/pass-start.ts`,
     edits: [["start.as === 'refuse'", "start.failure.reason === 'rejected'"]],

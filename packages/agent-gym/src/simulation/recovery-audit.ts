@@ -142,6 +142,7 @@ export class RecoveryAudit {
     const other = otherOf(watched)
     if (other !== undefined)
       this.#violated(`task ${row.id} runs its own handler, it was handed over to '${other.task}'`)
+    if (hasRefused(watched)) this.#violated(`task ${row.id} runs after the no of a person`)
     for (const past of [failed, crash]) {
       const choice = past === crash ? crash && table.crash : past?.strategy
       const isAllowed =
@@ -233,10 +234,8 @@ export class RecoveryAudit {
     const kind = String(data['kind'])
     if (kind === 'poisoned' || kind === 'budget_exceeded') return
     const { message = '', code } = (data['error'] ?? {}) as { message?: string; code?: string }
-    const { failure, crash, asked, table, rejections } = watched
-    const isRefused = [failure, crash].some(
-      (past) => past !== undefined && asked.get(past.seq) === 'rejected',
-    )
+    const { crash, table, rejections } = watched
+    const isRefused = hasRefused(watched)
     const isEnd =
       isRefused ||
       (code === 'lease_lost' && crash !== undefined && table.crash === 'fail') ||
@@ -301,8 +300,9 @@ export class RecoveryAudit {
     this.#findings.count('asked after failures')
     const { failure, crash, asked, table } = watched
     const isDue =
-      (failure?.seq === seq && failure.strategy === 'human_escalation') ||
-      (crash?.seq === seq && table.crash === 'human_escalation')
+      !hasRefused(watched) &&
+      ((failure?.seq === seq && failure.strategy === 'human_escalation') ||
+        (crash?.seq === seq && table.crash === 'human_escalation'))
     if (!isDue || asked.has(seq)) this.#violated(`task ${task} asks a person about its event ${seq}`)
     asked.set(seq, 'open')
   }
@@ -353,6 +353,11 @@ interface Cause {
   readonly parts: readonly FailureCategory[]
   /** The error says that trying again cannot help. */
   readonly isFinal: boolean
+}
+
+/** A person wants no further try: that is final. */
+function hasRefused({ asked }: Watched): boolean {
+  return [...asked.values()].includes('rejected')
 }
 
 /** The strongest answer that the table has for the parts of a failure; undefined where it is the end. */

@@ -12,6 +12,11 @@ export function isEscalation(key: unknown): boolean {
   return typeof key === 'string' && key.startsWith(ESCALATION)
 }
 
+/** The event of the failure that such a question is about. */
+export function failureAsked(key: string): number | undefined {
+  return isEscalation(key) ? Number(key.slice(ESCALATION.length)) : undefined
+}
+
 /** The content of such a question: its artifact. */
 export interface Escalation {
   /** The failure. */

@@ -1,12 +1,13 @@
 import type { WaitRecord } from '../wait/schema.ts'
 import type { Recovered } from './decide.ts'
+import { failureAsked } from './escalation.ts'
 import { type PastFailure, type PastFailures, workedOnBy } from './past-failure.ts'
 import { nextAgent, type RecoveryPolicy } from './recovery.ts'
 
 /** The facts that decide how a pass begins. */
 export interface PassStartCase extends Pick<PastFailures, 'failure' | 'crash' | 'handedOver'> {
-  /** How and when a person answered the question about the failure with this seq; undefined before that. */
-  readonly verdictOn: (seq: number) => Pick<WaitRecord, 'outcome' | 'seq'> | undefined
+  /** The waits of the task that have ended: among them the answers of people to questions about its failures. */
+  readonly waits: Iterable<Pick<WaitRecord, 'key' | 'outcome' | 'seq'>>
   /** Undefined: without a table each task goes on after a crash. */
   readonly policy: RecoveryPolicy | undefined
   /** The model that the task has now. */
@@ -33,23 +34,28 @@ export function decidePassStart({
   failure,
   crash: ended,
   handedOver,
-  verdictOn,
+  waits,
   policy,
   currentModel,
 }: PassStartCase): PassStart {
   // The end of a process, or of a pass that came to nothing, is nothing to the other task.
   if (workedOnBy({ handedOver }) !== undefined) return run
+  const last = ended ?? failure
+  if (last === undefined) return run
+  const answers = answersIn(waits)
+  // No is final, whatever has ended since: no handler ran after it.
+  for (const [about, { outcome }] of answers)
+    if (outcome !== 'approved') return { as: 'refuse', failure: failure?.seq === about ? failure : last }
   let crash = ended
   if (failure?.recovery?.strategy === 'human_escalation') {
-    const verdict = verdictOn(failure.seq)
-    const answered = answer(failure, verdict)
-    if (answered.as !== 'run') return answered
+    const answer = answers.get(failure.seq)
+    if (answer === undefined) return { as: 'ask', failure }
     // Before the answer no handler ran: that pass was only to ask.
-    if (crash !== undefined && verdict !== undefined && crash.seq < verdict.seq) crash = undefined
+    if (crash !== undefined && crash.seq < answer.seq) crash = undefined
   }
   switch (crash === undefined ? undefined : policy?.table.crash) {
     case 'human_escalation':
-      return crash === undefined ? run : answer(crash, verdictOn(crash.seq))
+      return crash === undefined || answers.has(crash.seq) ? run : { as: 'ask', failure: crash }
     case 'fail':
       return crash === undefined ? run : { as: 'fail', failure: crash }
     case 'fallback_agent': {
@@ -69,9 +75,16 @@ export function decidePassStart({
   }
 }
 
-function answer(failure: PastFailure, verdict: ReturnType<PassStartCase['verdictOn']>): PassStart {
-  if (verdict === undefined) return { as: 'ask', failure }
-  return verdict.outcome === 'approved' ? run : { as: 'refuse', failure }
+type Answer = Pick<WaitRecord, 'outcome' | 'seq'>
+
+/** How and when people answered, by the seq of the failure that they were asked about. */
+function answersIn(waits: PassStartCase['waits']): ReadonlyMap<number, Answer> {
+  const answers = new Map<number, Answer>()
+  for (const wait of waits) {
+    const about = failureAsked(wait.key)
+    if (about !== undefined) answers.set(about, wait)
+  }
+  return answers
 }
 
 const run: PassStart = { as: 'run' }

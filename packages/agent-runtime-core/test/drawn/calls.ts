@@ -21,6 +21,7 @@ import * as room from '../../src/quota/room.ts'
 import { quotaObstacle, quotaStateOf } from '../../src/quota/state.ts'
 import { categoriesOf, categoryOfKind } from '../../src/recovery/categories.ts'
 import { decideRecovery } from '../../src/recovery/decide.ts'
+import { escalationKey } from '../../src/recovery/escalation.ts'
 import { decidePassStart } from '../../src/recovery/pass-start.ts'
 import { pastFailure } from '../../src/recovery/past-failure.ts'
 import { failureCategories, recoveryStrategies } from '../../src/recovery/recovery.ts'
@@ -657,7 +658,7 @@ export const calls: Readonly<Record<string, Call>> = {
     call: ({ verdict, ...it }: { verdict: 'approved' | 'rejected' | undefined }, model: string) =>
       decidePassStart({
         ...it,
-        verdictOn: (seq: number) => (verdict === undefined ? undefined : { outcome: verdict, seq: seq + 1 }),
+        waits: verdict === undefined ? [] : [{ key: escalationKey(3), outcome: verdict, seq: 4 }],
         currentModel: () => model,
       } as never),
     given: [

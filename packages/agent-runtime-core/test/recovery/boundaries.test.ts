@@ -245,7 +245,7 @@ describe('a pass after a crash (docs/semantics.md 14.3)', () => {
   const start = (more: Partial<Parameters<typeof decidePassStart>[0]>) =>
     decidePassStart({
       crash,
-      verdictOn: () => undefined,
+      waits: [],
       policy: {
         table: { ...defaultRecoveryTable, crash: 'fallback_agent' },
         fallbackModels: ['small'],
@@ -272,26 +272,19 @@ describe('a pass after a crash (docs/semantics.md 14.3)', () => {
       table: { ...defaultRecoveryTable, crash: 'human_escalation' },
       fallbackModels: [],
     } as const
-    const asked: number[] = []
-    const verdictOn = (seq: number) => {
-      asked.push(seq)
-      return { outcome: 'approved', seq: 8 } as const
-    }
-    expect(start({ policy, verdictOn })).toEqual({ as: 'run' })
-    expect(asked).toEqual([7])
-    expect(start({ policy })).toEqual({ as: 'ask', failure: crash })
-    expect(start({ policy, verdictOn: () => ({ outcome: 'rejected', seq: 8 }) })).toEqual({
-      as: 'refuse',
-      failure: crash,
+    const said = (outcome: 'approved' | 'rejected', about = 7) => ({
+      waits: [{ key: escalationKey(about), outcome, seq: 8 }],
     })
-    const restart = { table: defaultRecoveryTable, fallbackModels: [] }
+    expect(start({ policy, ...said('approved') })).toEqual({ as: 'run' })
+    expect(start({ policy, ...said('approved', 6) })).toEqual({ as: 'ask', failure: crash })
+    expect(start({ policy })).toEqual({ as: 'ask', failure: crash })
+    expect(start({ policy, ...said('rejected') })).toEqual({ as: 'refuse', failure: crash })
     const failure = {
       ...crash,
       seq: 4,
       recovery: { category: 'crash', kind: 'error', strategy: 'restart' },
     } as const
-    expect(start({ policy: restart, failure, verdictOn: () => ({ outcome: 'rejected', seq: 8 }) })).toEqual({
-      as: 'run',
-    })
+    expect(start({ policy, failure, ...said('approved', 4) })).toEqual({ as: 'ask', failure: crash })
+    expect(start({ policy, failure, ...said('rejected', 4) })).toEqual({ as: 'refuse', failure })
   })
 })

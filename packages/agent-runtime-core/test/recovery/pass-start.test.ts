@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { escalationKey } from '../../src/recovery/escalation.ts'
 import { pastFailure } from '../../src/recovery/past-failure.ts'
 import { decidePassStart, type PassStartCase } from '../../src/recovery/pass-start.ts'
 import { defaultRecoveryTable, type RecoveryChoice } from '../../src/recovery/recovery.ts'
@@ -14,12 +15,12 @@ const asked = { category: 'timeout', kind: 'timeout', strategy: 'human_escalatio
 const retried = requeued(4, { attempt: 2, reason: 'retry', error: { message: 'no' }, recovery: asked })
 const died = requeued(7, { attempt: 3, reason: 'owner_dead' })
 
-/** The answer of a person about the failure of event 4. */
-const said = (outcome: WaitOutcome, seq = 6) => ({ outcome, seq })
+/** The answer of a person about the failure of event 4, or of another. */
+const said = (outcome: WaitOutcome, seq = 6, about = 4) => ({ key: escalationKey(about), outcome, seq })
 
 const start = (change: Partial<PassStartCase>, crash: RecoveryChoice = 'restart') =>
   decidePassStart({
-    verdictOn: () => undefined,
+    waits: [],
     policy: { table: { ...defaultRecoveryTable, crash }, fallbackModels: ['small'] },
     currentModel: () => 'big',
     ...change,
@@ -84,13 +85,13 @@ describe('recovery: how a pass begins', () => {
   test('14.3 a person is asked first, once for each failure; no ends it', () => {
     const past = pastFailure([retried])
     expect(start(past)).toMatchObject({ as: 'ask', failure: { seq: 4 } })
-    expect(start({ ...past, verdictOn: () => said('approved') })).toEqual({ as: 'run' })
-    expect(start({ ...past, verdictOn: () => said('rejected') })).toMatchObject({
+    expect(start({ ...past, waits: [said('approved')] })).toEqual({ as: 'run' })
+    expect(start({ ...past, waits: [said('rejected')] })).toMatchObject({
       as: 'refuse',
       failure: { seq: 4 },
     })
     // Nobody answered in time: that is no yes.
-    expect(start({ ...past, verdictOn: () => said('timed_out') })).toMatchObject({
+    expect(start({ ...past, waits: [said('timed_out')] })).toMatchObject({
       as: 'refuse',
       failure: { seq: 4 },
     })
@@ -115,17 +116,32 @@ describe('recovery: how a pass begins', () => {
       expect(start(pastFailure([handedOver, died]), choice)).toEqual({ as: 'run' })
     const both = {
       ...pastFailure([retried, died]),
-      verdictOn: (seq: number) => (seq === 4 ? said('approved') : undefined),
+      waits: [said('approved')],
     }
     expect(start(both, 'human_escalation')).toMatchObject({ as: 'ask', failure: { seq: 7 } })
+  })
+
+  test('14.3 the no of a person is final, however many processes end after it and whatever the table says now', () => {
+    const again = requeued(9, { attempt: 4, reason: 'owner_dead' })
+    const other = { key: 'plan', outcome: 'rejected', seq: 5 } as const
+    for (const choice of ['human_escalation', 'restart', 'fail', 'fallback_agent'] as const) {
+      const refused = start({ ...pastFailure([died, again]), waits: [other, said('rejected', 8, 7)] }, choice)
+      expect(refused).toMatchObject({ as: 'refuse', failure: { seq: 9, reason: 'owner_dead' } })
+      const first = start({ ...pastFailure([retried, died]), waits: [said('rejected')] }, choice)
+      expect(first).toMatchObject({ as: 'refuse', failure: { seq: 4 } })
+    }
+    // A worker in another language has no table.
+    const past = { ...pastFailure([died]), policy: undefined }
+    expect(start({ ...past, waits: [said('rejected', 8, 7)] })).toMatchObject({ as: 'refuse' })
+    expect(start({ ...past, waits: [other] })).toEqual({ as: 'run' })
   })
 
   test('14.3 the end of a process before the answer says nothing: its pass was only to ask', () => {
     const past = pastFailure([retried, died])
     for (const choice of ['human_escalation', 'fail', 'fallback_agent'] as const) {
       expect(start(past, choice)).toMatchObject({ as: 'ask', failure: { seq: 4 } })
-      expect(start({ ...past, verdictOn: () => said('approved', 9) }, choice)).toEqual({ as: 'run' })
-      const later = start({ ...past, verdictOn: (seq) => (seq === 4 ? said('approved') : undefined) }, choice)
+      expect(start({ ...past, waits: [said('approved', 9)] }, choice)).toEqual({ as: 'run' })
+      const later = start({ ...past, waits: [said('approved')] }, choice)
       expect(later).toMatchObject({ failure: { seq: 7 } })
     }
   })

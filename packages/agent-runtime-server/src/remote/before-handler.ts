@@ -15,7 +15,6 @@ import {
   encode,
   errorOfPast,
   type ErrorRecord,
-  escalationKey,
   escalationWait,
   type EventData,
   type ExecutionStore,
@@ -59,8 +58,7 @@ export async function hasTurn(begun: Begun): Promise<boolean> {
     await callOther(begun, other)
     return false
   }
-  const verdictOn = (seq: number) => memos.waits.find(({ key }) => key === escalationKey(seq))
-  const start = decidePassStart({ ...memos, verdictOn, policy: undefined, currentModel: () => undefined })
+  const start = decidePassStart({ ...memos, policy: undefined, currentModel: () => undefined })
   switch (start.as) {
     case 'ask':
       await worker.writeForIt({

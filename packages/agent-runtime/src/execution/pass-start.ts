@@ -3,7 +3,6 @@ import {
   decisionOfPast,
   encode,
   errorOfPast,
-  escalationKey,
   escalationWait,
   type PassStart,
   type PastFailure,
@@ -16,7 +15,7 @@ import type { Attempt } from './attempt.ts'
 export function passStart(attempt: Attempt, { recovery }: TaskDefinition, memos: Memos): PassStart {
   return decidePassStart({
     ...memos,
-    verdictOn: (seq) => memos.waits.get(escalationKey(seq)),
+    waits: memos.waits.values(),
     policy: recovery,
     currentModel: () => attempt.model,
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTask } from '../../src/index.ts'
+import { defineSupervisor, defineTask } from '../../src/index.ts'
 import { createTestRuntime, sweepCrashes } from '../../src/testing/index.ts'
 
 describe('execution: recovery of a task whose process dies', () => {
@@ -105,6 +105,48 @@ describe('execution: recovery of a task whose process dies', () => {
     expect(numbers.length).toBeGreaterThan(0)
     expect(new Set(numbers)).toEqual(new Set([1]))
   })
+
+  test.each([
+    ['alone', 5],
+    ['supervised', 5],
+    ['supervised', 2],
+  ] as const)(
+    '14.1 14.3 A05 the no of a person is final, also where its process dies after it: %s, maxCrashes %i',
+    async (how, maxCrashes) => {
+      let runs = 0
+      const pay = defineTask(
+        { type: 'pay', input: z.any(), recovery: { crash: 'human_escalation' } },
+        async (ctx) => {
+          runs += 1
+          await ctx.step('pay', () => life.crash())
+        },
+      )
+      const desk = defineSupervisor({ type: 'desk', input: z.any(), children: { one: { task: pay } } })
+      await using life = await createTestRuntime({
+        tasks: [pay, desk],
+        crashes: true,
+        config: { maxCrashes },
+      })
+      const { runtime } = life
+      const { taskId } = await (how === 'alone' ? runtime.submit(pay, 1) : runtime.submit(desk, 1))
+      await expect(life.settle()).rejects.toThrow('crashed')
+      await life.restart()
+      await life.settle()
+      const [question] = (await life.runtime.approvals.list()).approvals
+      // The commit of the answer gives the task to a worker.
+      life.crashAfter(1)
+      void life.runtime.approvals.reject(question?.approvalId ?? '')
+      await expect(life.settle()).rejects.toThrow('crashed')
+      await life.restart()
+      await life.settle()
+      expect((await life.runtime.approvals.list()).approvals).toEqual([])
+      const found = await life.runtime.status(question?.taskId ?? '')
+      expect(found).toMatchObject({ state: 'failed', kind: 'crashed' })
+      expect(found?.attempt).toBeGreaterThan(2)
+      expect(await life.runtime.status(taskId)).toMatchObject({ state: 'failed' })
+      expect(runs).toBe(1)
+    },
+  )
 
   test('14.3 A05 a crash after any commit calls the other agent once', async () => {
     const schemas = { input: z.string(), output: z.string() }
