@@ -1427,7 +1427,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: '14.3 a person is asked about the process that died before it had asked them',
     file: `${core}recovery/pass-start.ts`,
-    edits: [['crash.seq < verdict.seq', 'crash.seq < 0']],
+    edits: [['crash.seq < answer.seq', 'crash.seq < 0']],
     killedBy: coreTest('recovery/pass-start', 'before the answer says nothing'),
   },
   {
