@@ -1425,6 +1425,15 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/durable/hand-over.test.ts', 'calls the other task'],
   },
   {
+    name: '11.9 a client that takes the settings of others is refused for its own',
+    file: `${runtime}checked-options.ts`,
+    edits: [["(settings === 'stated' && statedSettings(config) !== undefined)", 'config !== undefined']],
+    killedBy: [
+      'packages/agent-runtime/test/credits/agreements.test.ts',
+      'a client whose settings keep no credits',
+    ],
+  },
+  {
     name: '14.3 a person is asked about the process that died before it had asked them',
     file: `${core}recovery/pass-start.ts`,
     edits: [['crash.seq < answer.seq', 'crash.seq < 0']],

@@ -22,6 +22,7 @@ import {
   RESERVED,
   type Rule,
   type Rules,
+  statedSettings,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
 import { asksForPool, fixedLimits, limitProblems, limitRules, limitsOf, MAX_WORKERS } from './pool/limits.ts'
@@ -86,8 +87,15 @@ export async function readClientOptions(
   ]
   const types = readTypes(options.tasks, 'what defineContract or defineTask returns', taskTermsOf, problems)
   const parsed = await readConfig(options.config, problems)
+  if (parsed !== undefined && problems.length === 0 && goesByOwn(options, parsed.config))
+    problems.push(...creditProblems(options.agreements, parsed.config))
   if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
   return { options, ...parsed, types }
+}
+
+/** Whether its settings of the store hold. A client that states none takes those of others, which it does not know before it is open. */
+function goesByOwn({ settings = 'stated' }: ClientOptions, config: ExecutionConfig): boolean {
+  return settings === 'own' || (settings === 'stated' && statedSettings(config) !== undefined)
 }
 
 export async function readPoolOptions(

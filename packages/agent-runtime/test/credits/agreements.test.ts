@@ -126,6 +126,30 @@ describe('an agreement', () => {
     ])
   })
 
+  test('11.9 is refused by a client whose settings keep no credits, and not by one that takes the settings of others', async () => {
+    const parks = defineAgreement({ name: 'parks', client: 'acme', outOfCredits: 'park' })
+    const made = (more: object) =>
+      createClient({ store: 'sqlite::memory:', thread: false, logger: false, agreements: [parks], ...more })
+    for (const settings of ['stated', 'own'] as const)
+      await expect(made({ config: { shares: {} }, settings })).rejects.toMatchObject({
+        problems: [
+          {
+            path: 'agreements[0].outOfCredits',
+            allowed: expect.stringContaining('config.shares: { ledger: true }') as string,
+            given: 'park',
+          },
+        ],
+      })
+    for (const more of [
+      {},
+      { config: { shares: {} }, settings: 'followed' },
+      { config: { maxChildren: 10 } },
+    ]) {
+      await using _ = await made(more)
+    }
+    await using _ = await made({ config: { shares: { ledger: true } } })
+  })
+
   test('11.9 says what happens without credits, whatever the shares say', async () => {
     await using runtime = await createRuntime({
       store: 'sqlite::memory:',
@@ -202,7 +226,7 @@ describe('an agreement', () => {
       agreements: [
         defineAgreement({ name: 'gold', client: 'acme', tier: 'contracted', outOfCredits: 'park' }),
       ],
-      config: { shares: {} },
+      config: { shares: { ledger: true } },
       logger: false,
     })
     const put = await client.schedules.put('s', { everyMs: 1_000 }, 'unknown', 1, { agreement: 'gold' })
