@@ -1434,6 +1434,12 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: '13.6 a part for an agent that the marketplace has not fails only when its turn comes',
+    file: `${runtime}market/edges.ts`,
+    edits: [['agents?.includes(agent) === false', 'agents?.includes(agent) === undefined']],
+    killedBy: ['packages/agent-runtime/test/market/marketplace.test.ts', 'where the work is cut'],
+  },
+  {
     name: '14.3 a person is asked about the process that died before it had asked them',
     file: `${core}recovery/pass-start.ts`,
     edits: [['crash.seq < answer.seq', 'crash.seq < 0']],

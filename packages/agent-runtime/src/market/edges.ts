@@ -44,9 +44,7 @@ export function checkProposals(given: unknown, known: readonly AgentProfile[]): 
     names.add(agent)
     // No more are told.
     if (!agents.has(agent) && problems.length < MAX_LINES)
-      problems.push(
-        `proposal ${at + 1} agent: an agent of the marketplace${meantText(agent, [...agents])}; given ${show(agent)}`,
-      )
+      problems.push(agentProblem(`proposal ${at + 1}`, agent, [...agents]))
   }
   if (problems.length > 0) throw refused('proposal', problems)
   return proposals.map((it) => withoutUndefined(it))
@@ -74,8 +72,12 @@ export function checkContract(
   return withoutUndefined(contract) as JobContract
 }
 
-/** Parts that form a graph and cost no more than was agreed. Throws `invalid_output`. */
-export function checkDecomposition(given: unknown, { price }: JobContract): Decomposition {
+/** Parts that form a graph and cost no more than was agreed, each for one of `agents`; undefined: the program does the work itself, by whom it likes. Throws `invalid_output`. */
+export function checkDecomposition(
+  given: unknown,
+  { price }: JobContract,
+  agents: readonly string[] | undefined,
+): Decomposition {
   const problems = linesOf(given, decompositionRules, 'decomposition ', ['parts'])
   const parts: Readonly<Record<string, unknown>> =
     isRecord(given) && isRecord(given['parts']) ? given['parts'] : {}
@@ -83,6 +85,10 @@ export function checkDecomposition(given: unknown, { price }: JobContract): Deco
     problems.push(...linesOf(part, partRules, `part '${name}' `, ['agent']))
   if (problems.length > 0) throw refused('decomposition', problems)
   const decomposition = given as Decomposition
+  for (const [name, { agent }] of Object.entries(decomposition.parts))
+    if (agents?.includes(agent) === false && problems.length < MAX_LINES)
+      problems.push(agentProblem(`part '${name}'`, agent, agents))
+  if (problems.length > 0) throw refused('decomposition', problems)
   const graph = graphProblems(decomposition)
   if (graph.length > 0) throw refused('decomposition', graph)
   const { result } = decomposition
@@ -146,6 +152,10 @@ function nodeOf({ agent, after, inputFrom, ...part }: JobPart, cost: number, wor
 
 function micro(credits: number): number {
   return Math.round(credits * MICRO)
+}
+
+function agentProblem(of: string, agent: string, agents: readonly string[]): string {
+  return `${of} agent: an agent of the marketplace${meantText(agent, agents)}; given ${show(agent)}`
 }
 
 function refused(stage: string, problems: readonly string[]): RuntimeError {

@@ -149,8 +149,10 @@ class JobRun {
       contract,
     })
     const whole = { parts: { work: { agent: contract.agent } } }
+    const isOurs = this.#market.stages.execute === undefined
+    const agents = isOurs ? this.#profiles().map(({ name }) => name) : undefined
     return this.#record('decomposition', () =>
-      checkDecomposition(given === undefined ? whole : given.value, contract),
+      checkDecomposition(given === undefined ? whole : given.value, contract, agents),
     )
   }
 

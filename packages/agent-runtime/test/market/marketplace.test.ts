@@ -200,6 +200,27 @@ describe('13.6 a marketplace', () => {
     )
   })
 
+  test('13.6 a part for an agent that the marketplace has not is refused where the work is cut, unless the program does the work itself', async () => {
+    const decompose = defineTask({ type: 'decompose', input: z.looseObject({}) }, () => ({
+      parts: {
+        skim: { agent: 'quick' },
+        score: { agent: 'thorugh', after: ['skim'] },
+        judge: { agent: 'judge', after: ['score'] },
+      },
+    }))
+    const execute = defineTask({ type: 'execute', input: z.looseObject({}) }, () => 'done')
+    const cut = defineMarketplace({ name: 'cut', ...terms, stages: { decompose } })
+    const led = defineMarketplace({ name: 'led', ...terms, stages: { decompose, execute } })
+    await using it = await begun([cut, led, decompose, execute])
+    const receipt = await it.runtime.submit(cut, job({}))
+    await expect(it.result(receipt)).rejects.toThrow(
+      `stage 'decomposition' of the job: part 'judge' agent: an agent of the marketplace; given "judge"; part 'score' agent: an agent of the marketplace, did you mean thorough?; given "thorugh"`,
+    )
+    expect(await it.runtime.explain(receipt)).toMatchObject({ state: 'failed', stage: 'decomposition' })
+    expect((await it.runtime.list({ types: ['quick'] })).tasks).toEqual([])
+    expect((await it.run(led, job({}))).result).toBe('done')
+  })
+
   test('13.6 the work may be done under a supervisor of the program', async () => {
     const execute = defineTask(
       {
