@@ -1526,7 +1526,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: '14.3 a claim that the server cannot prepare keeps the others from its worker',
     file: 'packages/agent-runtime-server/src/routes/work.ts',
-    edits: [['await putBack({ worker, claim }, error)', 'throw error']],
+    edits: [['await putBack({ worker, claim, random }, error)', 'throw error']],
     killedBy: ['packages/agent-runtime-server/test/remote/requests.test.ts', 'goes back alone'],
   },
   {
@@ -1538,7 +1538,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: '14.3 a hand-over without room comes again each second',
     file: 'packages/agent-runtime-server/src/remote/before-handler.ts',
-    edits: [['attempt - crashes, 0', '1, 0']],
+    edits: [['attempt - crashes, begun', '1, begun']],
+    killedBy: ['packages/agent-runtime-server/test/remote/requests.test.ts', 'longer each time'],
+  },
+  {
+    name: '14.3 hand-overs without room that were put back together come again together',
+    file: 'packages/agent-runtime-server/src/remote/before-handler.ts',
+    edits: [['begun.random.next()', '0']],
     killedBy: ['packages/agent-runtime-server/test/remote/requests.test.ts', 'longer each time'],
   },
   {

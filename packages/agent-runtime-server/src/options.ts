@@ -47,6 +47,6 @@ export interface ServerOptions {
   readonly reports?: ReportSource | undefined
   /** Gets what went wrong inside, which answers do not say. `instance` names the request, as its answer does; there is none where no answer was under way. */
   readonly onError?: ((error: unknown, instance?: string) => void) | undefined
-  /** Clock, timers and ids from outside, for tests. */
+  /** Clock, timers, ids and chance from outside, for tests. */
   readonly environment?: Surroundings | undefined
 }

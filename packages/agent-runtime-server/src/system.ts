@@ -1,14 +1,22 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { assertDelay, type Clock, type Ids, MAX_ARMED_MS, type Timers } from '@ku0/agent-runtime-core'
+import {
+  assertDelay,
+  type Clock,
+  type Ids,
+  MAX_ARMED_MS,
+  type Random,
+  type Timers,
+} from '@ku0/agent-runtime-core'
 
 /** The parts of the surroundings that a server uses. */
 export interface Surroundings {
   readonly clock: Clock
   readonly timers: Timers
   readonly ids: Ids
+  readonly random: Random
 }
 
-/** The clock, timers and ids of this process. The timers keep no process alive: what a server waits for, it may leave. */
+/** The clock, timers, ids and chance of this process. The timers keep no process alive: what a server waits for, it may leave. */
 export const system: Surroundings = {
   clock: { now: () => Date.now(), monotonic: () => performance.now() },
   timers: {
@@ -20,6 +28,7 @@ export const system: Surroundings = {
     },
   },
   ids: { uuid: () => randomUUID() },
+  random: { next: () => Math.random() },
 }
 
 /** A text that nobody can guess. */

@@ -24,6 +24,7 @@ import {
   NonRetryableError,
   type OutcomeOf,
   parseJson,
+  type Random,
   type Reads,
   RuntimeError,
   type Settlement,
@@ -44,6 +45,7 @@ interface Begun {
   readonly worker: Pick<RequestWorker, 'writeForIt' | 'caller'>
   readonly claim: Claim
   readonly memos: Memos
+  readonly random: Random
 }
 
 /**
@@ -210,9 +212,12 @@ function failureOf({ attempt, crashes }: Claim, error: Error): Settlement {
 }
 
 /** It goes back to the queue, and comes again after a while that grows with its tries: what keeps it may end. Source: `docs/semantics.md 14.3`. */
-export async function putBack(begun: Pick<Begun, 'worker' | 'claim'>, error: unknown): Promise<void> {
+export async function putBack(
+  begun: Pick<Begun, 'worker' | 'claim' | 'random'>,
+  error: unknown,
+): Promise<void> {
   const { attempt, crashes } = begun.claim
-  const delayMs = decideBackoff(defaultBackoff, attempt - crashes, 0)
+  const delayMs = decideBackoff(defaultBackoff, attempt - crashes, begun.random.next())
   await settle(begun, { as: 'retry', error: textOf(describeError(error)), delayMs, interrupted: true })
 }
 

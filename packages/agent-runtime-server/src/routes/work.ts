@@ -109,18 +109,19 @@ export const claimTasks = endpoint({
     const waitMs = Math.min(body.waitMs, serving.limits.maxWaitMs)
     const claims = await worker.claims(new Set(body.held), waitMs, poll.signal)
     poll.assertAccepted()
-    const { store, report } = remoteOf(serving, caller).host
+    const { store, report, environment } = remoteOf(serving, caller).host
+    const { random } = environment
     const told = []
     // One after the other: memos may be large.
     for (const claim of claims) {
       const { taskId } = claim
       try {
         const memos = claim.replays ? await store.read({ kind: 'memos', taskId }) : undefined
-        if (memos === undefined || (await hasTurn({ store, worker, claim, memos })))
+        if (memos === undefined || (await hasTurn({ store, worker, claim, memos, random })))
           told.push(claimJson(claim, memos))
       } catch (error) {
         // One that cannot be given keeps no other from the worker.
-        await putBack({ worker, claim }, error)
+        await putBack({ worker, claim, random }, error)
         const message = `task ${taskId} went back to the queue: it could not be prepared for ${worker.workerId}`
         report(new RuntimeError('internal', message, { cause: error }))
       }

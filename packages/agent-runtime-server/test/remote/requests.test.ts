@@ -4,6 +4,7 @@ import { openStore } from '@ku0/agent-runtime-persistence'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createServer } from '../../src/index.ts'
+import { system } from '../../src/system.ts'
 import { callerOf, token } from '../served.ts'
 
 /** What the requests below do, as a handler of this library. */
@@ -14,7 +15,7 @@ const greet = defineTask({ type: 'greet', input: z.object({ name: z.string() }) 
   return ctx.step('end', () => `${text}: ${String(reply)}`)
 })
 
-async function served(config: ExecutionConfigInput = {}) {
+async function served(config: ExecutionConfigInput = {}, draw = 0) {
   const store = await openStore('sqlite::memory:', { lines: true, thread: false, config })
   // It runs no task itself.
   const client = await createRuntime({ store, tasks: [greet], workers: 0, logger: false, telemetry: false })
@@ -28,6 +29,7 @@ async function served(config: ExecutionConfigInput = {}) {
         token('typed', ['work'], { types: ['other'] }),
       ],
       onError: (error) => errors.push(error),
+      environment: { ...system, random: { next: () => draw } },
     })
   let server = start()
   onTestFinished(async () => {
@@ -225,8 +227,9 @@ describe('a failure that a table of another process has answered comes before th
     more: object = {},
     config: ExecutionConfigInput = {},
     interruptions = 0,
+    draw = 0,
   ) {
-    const it = await served(config)
+    const it = await served(config, draw)
     const { taskId } = await it.client.submit('greet', { name: 'Ann' }, more)
     const first = it.as('two')
     const next = async () => (await first(`${await oneOf(first)}/claims`, {})).json.claims[0]
@@ -333,14 +336,16 @@ describe('a failure that a table of another process has answered comes before th
   })
 
   test('14.3 a reason that keeps the server from calling the other task keeps the first in the queue, longer each time', async () => {
-    const delay = async (interruptions: number) => {
-      const { claims, store, taskId } = await failed({ task: 'careful' }, {}, {}, interruptions)
+    const delay = async (interruptions: number, draw = 0) => {
+      const { claims, store, taskId } = await failed({ task: 'careful' }, {}, {}, interruptions, draw)
       expect(await claims()).toEqual([])
       const events = await store.read({ kind: 'events', taskId, after: 0, limit: 100 })
       const { at = 0, data = '{}' } = events?.findLast(({ type }) => type === 'task.requeued') ?? {}
       return JSON.parse(data).dueAt - at
     }
     expect([await delay(0), await delay(4)]).toEqual([2_000, 32_000])
+    // Tasks that were put back together do not come back together.
+    expect([await delay(0, 0.5), await delay(4, 0.75)]).toEqual([1_800, 27_200])
   })
 
   test('14.3 the other task is not called before a worker that runs it says its settings', async () => {
