@@ -1763,6 +1763,24 @@ export const mutants: readonly Mutant[] = [
     killedBy: [away, 'a commit is under way that is'],
   },
   {
+    name: 'D14 the minute in which nobody knows of a commit counts from when the server was away before it',
+    file: `${persistence}engine/engine.ts`,
+    edits: [['mono - this.lostSince', 'mono - (this.busySince ?? mono)']],
+    killedBy: [away, 'goes away again during its first commit'],
+  },
+  {
+    name: 'D01 a line that asks which leases its workers have waits as long as the lock is held',
+    file: `${persistence}engine/engine.ts`,
+    edits: [
+      ['    this.heldAsks = this.heldAsks.filter(isPatient)\n', ''],
+      ['[...refused, ...this.heldAsks]', 'refused'],
+    ],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/open/engine.test.ts',
+      'ten seconds of its own, as a call does',
+    ],
+  },
+  {
     name: 'D14 a call is done after its caller was told that nobody knows',
     file: `${persistence}engine/engine.ts`,
     edits: [['batch.filter(({ call }) => !given.has(call))', 'batch.filter(() => given.size >= 0)']],

@@ -59,8 +59,10 @@ export class Engine {
   private calls: Call[] = []
   private readonly lines: LineAnswers
   private readonly own: OwnWorkers
-  private heldAsks: { readonly call: number; readonly workerIds: ReadonlySet<string> }[] = []
+  private heldAsks: HeldAsk[] = []
   private busySince: number | undefined
+  /** When it first asked in vain what has become of a commit. */
+  private lostSince: number | undefined
   /** Calls of commits that were sent whose callers were told that nobody knows what has become of them. */
   private readonly unknown = new Set<number>()
   private claimable = true
@@ -154,8 +156,12 @@ export class Engine {
         this.drainsTold.delete(workerId)
       }
     }
-    const foundBusyAt = this.busySince === undefined ? undefined : this.mono()
-    this.calls.push({ call, operation, from, foundBusyAt })
+    this.calls.push({ call, operation, from, foundBusyAt: this.foundBusyAt() })
+  }
+
+  /** For what comes in now. */
+  private foundBusyAt(): number | undefined {
+    return this.busySince === undefined ? undefined : this.mono()
   }
 
   private *read(call: number, query: Read): Steps<void> {
@@ -186,7 +192,7 @@ export class Engine {
   /** Tells which live leases workers have, after the next commit. */
   private tellHeld(call: number, workerIds: readonly string[]): void {
     if (this.refuses(call)) return
-    this.heldAsks.push({ call, workerIds: new Set(workerIds) })
+    this.heldAsks.push({ call, workerIds: new Set(workerIds), foundBusyAt: this.foundBusyAt() })
     this.claimable = true
   }
 
@@ -433,10 +439,12 @@ export class Engine {
     if (mono < this.due.notBefore) return
     if (yield* got(outcomes.ask())) {
       this.busySince = undefined
+      this.lostSince = undefined
       return
     }
+    this.lostSince ??= mono
     this.waitForLock([], mono)
-    const waitedMs = mono - (this.busySince ?? mono)
+    const waitedMs = mono - this.lostSince
     if (waitedMs < unknownPatienceMs) return
     // A holder has nothing else to do, and is told if its lease is lost meanwhile.
     const callers = this.sent.calls.filter(
@@ -686,13 +694,15 @@ export class Engine {
     this.held.tellLapsed()
     const latest = mono - busyPatienceMs
     if (this.busySince > latest) return 'repeat'
-    const isPatient = ({ foundBusyAt = 0 }: Call) => foundBusyAt > latest
+    const isPatient = ({ foundBusyAt = 0 }: Pick<Call, 'foundBusyAt'>) => foundBusyAt > latest
     const waiting = [...batch, ...this.calls]
-    if (waiting.every(isPatient)) return 'repeat'
+    if ([...waiting, ...this.heldAsks].every(isPatient)) return 'repeat'
     const refused = waiting.filter((call) => !isPatient(call))
     const error = this.db.refusal(busyPatienceMs)
-    for (const { call } of refused) this.draft.answers.push({ call, error })
+    for (const it of [...refused, ...this.heldAsks])
+      if (!isPatient(it)) this.draft.answers.push({ call: it.call, error })
     this.calls = waiting.filter(isPatient)
+    this.heldAsks = this.heldAsks.filter(isPatient)
     this.singly = Math.max(0, this.singly - refused.length)
     return 'busy'
   }
@@ -757,6 +767,11 @@ export interface HeldLease {
   readonly workerId: string
   /** Its holder is asked to give it back. */
   readonly yields: boolean
+}
+
+/** A question which leases workers have, until the next commit. */
+interface HeldAsk extends Pick<Call, 'call' | 'foundBusyAt'> {
+  readonly workerIds: ReadonlySet<string>
 }
 
 /** What a flush does for this process itself: extend its leases, show that it lives. */

@@ -1,12 +1,14 @@
 import type { Claim, ExecutionConfigInput, LeaseNotice, Read, Write } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
 import { once } from 'node:events'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../src/engine/message.ts'
+import type { Turn } from '../../src/engine/turn.ts'
 import { runNow } from '../../src/engine/steps.ts'
 import { readAnchor } from '../../src/sqlite/anchor.ts'
 import { die, openStoreEngine } from '../../src/sqlite/store-engine.ts'
@@ -49,6 +51,7 @@ function openEngine(given: Given = {}) {
     connection: store.database.connection,
     write: (call: number, operation: Write) => receive({ to: 'write', call, operation }),
     read: (call: number, query: Read) => receive({ to: 'read', call, query }),
+    askHeld: (call: number, workerIds: readonly string[]) => receive({ to: 'held', call, workerIds }),
     setDemand: (workerId: string, credit: number) => receive({ to: 'demand', workerId, credit }),
     take: () => runNow(store.engine.take()),
     takeFirst: () => runNow(store.engine.takeFirst()),
@@ -65,8 +68,10 @@ function openEngine(given: Given = {}) {
   const notices: LeaseNotice[] = []
   /** When it said that a schedule is due. */
   const due: number[] = []
+  const answers: Turn['answers'][number][] = []
   const take = () => {
     const turn = engine.take()
+    answers.push(...turn.answers)
     claims.push(...turn.claims)
     notices.push(...turn.notices)
     if (turn.schedulesDue) due.push(environment.clock.now())
@@ -79,7 +84,7 @@ function openEngine(given: Given = {}) {
       take()
     }
   }
-  return { engine, config, environment, loop, claims, notices, due, take, pass }
+  return { engine, config, environment, loop, claims, notices, due, answers, take, pass }
 }
 
 describe('the lock of a process (docs/semantics.md 4.10)', () => {
@@ -98,6 +103,25 @@ describe('the lock of a process (docs/semantics.md 4.10)', () => {
     engine.close()
     await gone
   })
+})
+
+test('D01 a line that asks which leases its workers have while another process holds the lock waits ten seconds of its own, as a call does', () => {
+  const path = join(scratchFolder(), 'store.db')
+  const { engine, answers, take, pass } = openEngine({ path })
+  take()
+  const intruder = new Database(path)
+  intruder.exec('BEGIN IMMEDIATE')
+  engine.askHeld(1, ['w'])
+  pass(9_000)
+  engine.askHeld(2, ['w'])
+  expect(answers).toEqual([])
+  pass(2_000)
+  expect(answers).toMatchObject([{ call: 1, error: { code: 'store_busy' } }])
+  intruder.exec('ROLLBACK')
+  intruder.close()
+  pass(100)
+  expect(answers.slice(1)).toEqual([{ call: 2, value: [] }])
+  engine.close()
 })
 
 describe('a handler that blocks the event loop (docs/semantics.md 4.8)', () => {
