@@ -1440,6 +1440,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/market/marketplace.test.ts', 'where the work is cut'],
   },
   {
+    name: '14.3 in strict mode a handler runs before a person has answered',
+    file: `${runtime}execution/worker.ts`,
+    edits: [['attempt.suspendFirst()', 'attempt.suspend()']],
+    killedBy: ['packages/agent-runtime/test/replay/strict-mode.test.ts', 'before which a person is asked'],
+  },
+  {
     name: '14.3 a person is asked about the process that died before it had asked them',
     file: `${core}recovery/pass-start.ts`,
     edits: [['crash.seq < answer.seq', 'crash.seq < 0']],

@@ -200,10 +200,15 @@ export class Attempt implements Host, Running {
 
   /** The task waits: the store has ended the lease. Source: `docs/semantics.md 12.3, 12.4`. */
   suspend(): void {
+    if (this.suspendFirst()) this.parts.strict?.suspended(this.claim)
+  }
+
+  /** The same before the handler has begun: there is no pass to replay. False: it has ended meanwhile. */
+  suspendFirst(): boolean {
     this.#leaseEnded = true
-    if (this.stopped !== undefined || this.handlerEnded) return
+    if (this.stopped !== undefined || this.handlerEnded) return false
     this.#endPass(waiting())
-    this.parts.strict?.suspended(this.claim)
+    return true
   }
 
   /**

@@ -62,7 +62,7 @@ async function askFirst(attempt: Attempt, definition: TaskDefinition, failure: P
   try {
     const waits = await ask(attempt, failure)
     if (attempt.stopped !== undefined) attempt.endHandler(true)
-    else if (waits) attempt.suspend()
+    else if (waits) attempt.suspendFirst()
     else runClaim(attempt, definition)
   } catch (error) {
     end(attempt, definition, threw(attempt, definition, error))

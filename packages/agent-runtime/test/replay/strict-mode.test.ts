@@ -258,6 +258,25 @@ describe('strict mode leaves alone', () => {
     expect(output).toHaveLength(1)
   })
 
+  test('14.3 a handler before which a person is asked: it does not run before the answer', async () => {
+    const tries: string[] = []
+    const recovery = { timeout: 'human_escalation' } as const
+    const task = defineTask({ type: 'it', input, recovery }, async (ctx) => {
+      tries.push(ctx.failure?.strategy ?? 'first')
+      await ctx.step('read', () => 1)
+      if (ctx.failure === undefined) throw Object.assign(new Error('slow'), { code: 'timeout' })
+      return 'done'
+    })
+    await using it = await createTestRuntime({ tasks: [task], strict: true })
+    const receipt = await it.runtime.submit(task, null)
+    await it.until(receipt, 'waiting')
+    const [question] = (await it.runtime.approvals.list()).approvals
+    await it.runtime.approvals.approve(question?.approvalId ?? '')
+    expect(await it.result(receipt)).toBe('done')
+    // The second try, and its replay.
+    expect(tries).toEqual(['first', 'human_escalation', 'human_escalation'])
+  })
+
   test('a parent whose child ends before the replay begins, whatever the parent then throws', async () => {
     const child = defineTask({ type: 'child', input: z.boolean() }, (_, hasFailed) => {
       if (hasFailed) throw new Error('the child broke')
