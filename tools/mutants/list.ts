@@ -897,7 +897,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: '12.3 a second verdict counts as well',
     file: `${core}approval/resolve.ts`,
-    edits: [['name === null || isAnswered || isLate', 'name === null || isLate']],
+    edits: [['wait === undefined || isAnswered || isLate', 'wait === undefined || isLate']],
     killedBy: conformance('handlers', '12.3'),
   },
   {

@@ -30,11 +30,9 @@ export const sameComparisons: SameComparisons = {
   'history/hash.ts': { 'one <= other': 'the two are not equal there' },
   'share/share-tree.ts': {
     'order <= 0': 'the two are not equal there',
-    'weights[1] >= 3 * weights[0]': 'turned or not, the tree is balanced, and its order the same',
-    'weights[0] >= 3 * weights[1]': 'turned or not, the tree is balanced, and its order the same',
-    'treeSize(inner) + 1 <= 2 * (treeSize(right.right) + 1)':
-      'turned once or twice, the tree is balanced, and its order the same',
-    'treeSize(inner) + 1 <= 2 * (treeSize(left.left) + 1)':
+    'weightOf(right) >= 3 * weightOf(left)': 'turned or not, the tree is balanced, and its order the same',
+    'weightOf(left) >= 3 * weightOf(right)': 'turned or not, the tree is balanced, and its order the same',
+    'weightOf(inner) <= 2 * weightOf(outer)':
       'turned once or twice, the tree is balanced, and its order the same',
   },
   'codec/text-size.ts': {
@@ -51,7 +49,6 @@ export const sameComparisons: SameComparisons = {
   'quota/hold.ts': { 'count < 0': 'taking none leaves the rooms as they are' },
   'share/share-book.ts': {
     'row.depth >= 0': 'a stream with nothing queued stands nowhere, or is about to leave',
-    'streams.length >= 0': 'the pool of no streams is the open one',
   },
   'share/share-round.ts': {
     'compareShares(b, a) <= 0': 'those that are level are one stream, of one rank',

@@ -1,4 +1,4 @@
-import type { VerdictOutcome } from './approval.ts'
+import { approvalName, type VerdictOutcome } from './approval.ts'
 import { isFinal } from '../task/states.ts'
 import type { Write } from '../store/port.ts'
 import { conclude } from '../wait/conclude.ts'
@@ -11,15 +11,14 @@ export function resolveApproval(ws: WorkingSet, it: Write<'resolveApproval'>): V
   if (task === undefined) return { as: 'not_open' }
   const wait = ws.waitsOf(task).find(({ terms }) => terms?.asked === true && terms.request === it.request)
   const isAnswered = ws.signalsOf(task).some(({ name }) => name === wait?.name)
-  const name = wait?.name ?? null
   // One that comes too late does not answer: its wait is over, and so would be the next one under the key.
   const isLate = (wait?.dueAt ?? Number.POSITIVE_INFINITY) < ws.now.at
-  if (wait === undefined || name === null || isAnswered || isLate || isFinal(task.state))
+  if (wait === undefined || isAnswered || isLate || isFinal(task.state))
     return { as: 'not_open', state: task.state }
   const arrival: Arrival = {
     event: 'approval.resolved',
     fields: `"key":${JSON.stringify(wait.key)},"outcome":"${it.verdict}","requestId":${it.request}`,
-    name,
+    name: approvalName(wait.key),
     value: ws.inline(it.value),
     outcome: it.verdict,
   }

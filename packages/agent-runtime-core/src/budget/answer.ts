@@ -1,8 +1,8 @@
-import { budgetFields, type BudgetSum, mapSum } from './budget.ts'
+import { budgetFields, type BudgetSum, mapSum, usedOf } from './budget.ts'
 import { isFinal } from '../task/states.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import type { UsageSum } from './usage.ts'
-import { ask, askingOf, beginBudget, budgetsOf, excessOf, sumText, timed, usedOf } from './debit.ts'
+import { ask, askingOf, beginBudget, budgetsOf, excessOf, sumText, timed, usedNow } from './debit.ts'
 import { chargedText } from './account.ts'
 import { exceed, stop } from './exceed.ts'
 import { endLease, type Held } from '../lease/fence.ts'
@@ -15,14 +15,15 @@ import type { WorkingSet } from '../transition/working-set.ts'
 export function promoteBudgets(ws: WorkingSet, due: readonly BudgetRow[]): void {
   for (const { task } of due) {
     const row = ws.budget(task)
+    if (row.startedAt === null || row.dueAt === null) continue
     const owner = ws.taskNow({ id: task })
-    if (isFinal(owner.state)) ws.budgets.put(task, { ...row, dueAt: null })
-    if (row.startedAt === null || row.dueAt === null || isFinal(owner.state)) continue
-    const used = ws.now.at - row.startedAt
-    if (used >= (row.limits.wallMs ?? Number.POSITIVE_INFINITY)) {
-      ws.budgets.put(task, { ...row, dueAt: null })
-      exceed(ws, [{ budget: row, field: 'wallMs', used }], owner)
-    } else ask(ws, row, 'wallMs', used, owner)
+    const used = usedNow(ws, row, 'wallMs')
+    const isOver = isFinal(owner.state)
+    const isExceeded = used >= (row.limits.wallMs ?? Number.POSITIVE_INFINITY)
+    if (isOver || isExceeded) ws.budgets.put(task, { ...row, dueAt: null })
+    if (isOver) continue
+    if (isExceeded) exceed(ws, [{ budget: row, field: 'wallMs', used }], owner)
+    else ask(ws, row, 'wallMs', used, owner)
   }
 }
 
@@ -70,7 +71,7 @@ export function answerBudget(ws: WorkingSet, it: Write<'answerBudget'>): Outcome
   const { field, at } = row.asked
   const taskId = ws.taskId(row.task)
   if (it.answer.as === 'stop') {
-    const used = field === 'wallMs' ? at - (row.startedAt ?? at) : usedOf(row, field)
+    const used = field === 'wallMs' ? at - (row.startedAt ?? at) : usedOf(row.used, field)
     ws.budgets.put(row.task, timed({ ...row, asked: null, dueAt: null }))
     stop(ws, row, { field, used }, parkedFor(ws, row.task))
     return { as: 'answered', taskId, resumed: 0 }
@@ -112,10 +113,6 @@ function goOn(ws: WorkingSet, row: BudgetRow, raise: BudgetSum, taskId: string):
   ws.budgets.put(row.task, timed({ ...row, limits, soft, asked: null }))
   if (!isFinal(owner.state)) ws.move(owner, {}, 'budget.continued', `{"raised":${sumText(raise)}}`)
   return { as: 'answered', taskId, resumed: resumeParked(ws, row.task) }
-}
-
-function usedNow(ws: WorkingSet, row: BudgetRow, field: keyof BudgetSum): number {
-  return field === 'wallMs' ? ws.now.at - (row.startedAt ?? ws.now.at) : usedOf(row, field)
 }
 
 /** Tasks whose budgets ask nothing any more go back to the queue, past its limits, with the same attempt. */

@@ -59,9 +59,12 @@ export function addUse(a: BudgetUse, b: BudgetUse): BudgetUse {
 
 /** The first limit that is crossed by what is used; wall time is looked at when it is due. */
 export function fieldOver(limits: BudgetSum, used: BudgetUse): BudgetField | undefined {
-  return budgetFields.find(
-    (field) => field !== 'wallMs' && used[field] > (limits[field] ?? Number.POSITIVE_INFINITY),
-  )
+  return budgetFields.find((field) => usedOf(used, field) > (limits[field] ?? Number.POSITIVE_INFINITY))
+}
+
+/** How much is used of what a budget counts up: time passes by itself. */
+export function usedOf(used: BudgetUse, field: BudgetField): number {
+  return field === 'wallMs' ? 0 : used[field]
 }
 
 const YEAR_MS = 31_536_000_000

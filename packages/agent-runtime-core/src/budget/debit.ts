@@ -5,10 +5,10 @@ import {
   budgetFields,
   type BudgetSum,
   type BudgetTerms,
-  type BudgetUse,
   fieldOver,
   mapSum,
   noUse,
+  usedOf,
 } from './budget.ts'
 import { isFinal } from '../task/states.ts'
 import type { UsageSum } from './usage.ts'
@@ -87,7 +87,7 @@ export function debit(
     const next = { ...row, used, own: row.task === task.id ? addUse(row.own, spent) : row.own }
     ws.budgets.put(row.task, next)
     const field = fieldOver(next.limits, used)
-    if (field !== undefined) crossed.push({ budget: next, field, used: usedOf(next, field) })
+    if (field !== undefined) crossed.push({ budget: next, field, used: usedOf(used, field) })
     else askIfPassed(ws, next, task)
   }
   tellAsked(ws, task)
@@ -104,10 +104,9 @@ function tellAsked(ws: WorkingSet, task: TaskRow): void {
 
 /** A soft line that is passed asks once; of a task that is over nobody asks any more. */
 function askIfPassed(ws: WorkingSet, row: BudgetRow, by: TaskRow): void {
-  const field = budgetFields.find(
-    (it) => it !== 'wallMs' && usedOf(row, it) >= (row.soft[it] ?? Number.POSITIVE_INFINITY),
-  )
-  if (field !== undefined) ask(ws, row, field, usedOf(row, field), by)
+  const { soft, used } = row
+  const field = budgetFields.find((it) => usedOf(used, it) >= (soft[it] ?? Number.POSITIVE_INFINITY))
+  if (field !== undefined) ask(ws, row, field, usedOf(used, field), by)
 }
 
 /** A budget asks: an event of its owner records it, and the tasks under it park. */
@@ -124,9 +123,9 @@ export function ask(ws: WorkingSet, row: BudgetRow, field: BudgetField, used: nu
   )
 }
 
-/** How much is used of what a budget counts up. */
-export function usedOf({ used }: { readonly used: BudgetUse }, field: BudgetField): number {
-  return field === 'wallMs' ? 0 : used[field]
+/** How much of a field is used by now, including wall time. */
+export function usedNow(ws: WorkingSet, { startedAt, used }: BudgetRow, field: BudgetField): number {
+  return field === 'wallMs' ? ws.now.at - (startedAt ?? ws.now.at) : used[field]
 }
 
 /** The rest of a field, including wall time. */
@@ -135,17 +134,14 @@ function leftOf(ws: WorkingSet, row: BudgetRow, field: BudgetField): number {
   if (limit === undefined) return Number.POSITIVE_INFINITY
   // The time of a task that is over passes no more.
   if (field === 'wallMs' && isFinal(ws.taskNow({ id: row.task }).state)) return Number.POSITIVE_INFINITY
-  const used = field === 'wallMs' ? ws.now.at - (row.startedAt ?? ws.now.at) : row.used[field]
-  return Math.max(0, limit - used)
+  return Math.max(0, limit - usedNow(ws, row, field))
 }
 
 /** The nearest budget that a task draws on of which nothing is left. */
 export function spentOf(ws: WorkingSet, task: Pick<TaskRow, 'budget'>): Crossed | undefined {
   for (const budget of budgetsOf(ws, task)) {
     const field = budgetFields.find((it) => leftOf(ws, budget, it) === 0)
-    if (field === undefined) continue
-    const used = field === 'wallMs' ? ws.now.at - (budget.startedAt ?? ws.now.at) : budget.used[field]
-    return { budget, field, used }
+    if (field !== undefined) return { budget, field, used: usedNow(ws, budget, field) }
   }
   return undefined
 }

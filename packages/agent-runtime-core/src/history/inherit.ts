@@ -40,10 +40,10 @@ export function pastOf(ws: WorkingSet, source: TaskRow, history: Readable, isRet
  * have other results. Source: `docs/semantics.md 6.3`.
  */
 export function childToRetry(ws: WorkingSet, retryOf: string, it: ChildAgain): Past | undefined {
-  const { source, history } = childBefore(ws, retryOf, it) ?? {}
-  if (source === undefined || history === undefined) return undefined
+  const before = childBefore(ws, retryOf, it)
   // The log of a pipeline belongs to its task: it begins anew, with a log of its own.
-  if (ws.pipelines.get(source.id) !== undefined) return undefined
+  if (before === undefined || ws.pipelines.get(before.source.id) !== undefined) return undefined
+  const { source, history } = before
   const { state } = source
   return state === 'failed' || state === 'canceled' ? pastOf(ws, source, history, true) : undefined
 }
@@ -52,7 +52,7 @@ export function childToRetry(ws: WorkingSet, retryOf: string, it: ChildAgain): P
 export function childToKeep(ws: WorkingSet, retryOf: string, it: ChildAgain): TaskRow | undefined {
   const restart = supervisedIn(it.key)?.restart
   if (restart === undefined || restart === 'permanent') return undefined
-  const { source } = childBefore(ws, retryOf, it) ?? {}
+  const source = childBefore(ws, retryOf, it)?.source
   return source?.state === 'completed' ? source : undefined
 }
 
@@ -64,10 +64,9 @@ function childBefore(
   parentId: string,
   { key, submission }: ChildAgain,
 ): { readonly source: TaskRow; readonly history: Readable } | undefined {
-  const parent = ws.taskNumber(parentId)
-  const child = parent === undefined ? undefined : ws.child(parent, key)
-  const source = child === undefined ? undefined : ws.task(child.task)
-  const history = source === undefined ? undefined : ws.base.histories.get(source.id)
+  const id = ws.child(ws.taskNumber(parentId) ?? 0, key)?.task ?? 0
+  const source = ws.task(id)
+  const history = ws.base.histories.get(id)
   if (source === undefined || history === undefined || 'fault' in history) return undefined
   const { type, input } = submissionOf(history.submission)
   return type === submission.type && input === submission.input ? { source, history } : undefined

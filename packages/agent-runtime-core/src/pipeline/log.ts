@@ -125,7 +125,6 @@ function dealt(
   { count, keyHashes }: Publication,
 ): PipelineLog['parts'] {
   const readers = readersOf(terms, type).filter((at) => partAt(log, at).partition !== undefined)
-  if (readers.length === 0) return log.parts
   const nth = countOf(log.published, type)
   const parts = [...log.parts]
   for (const at of readers) {
@@ -267,7 +266,6 @@ function forgotten(terms: PipelineTerms, log: PipelineLog): PipelineLog {
     const open = readersOf(terms, type)
       .map((at) => partAt(log, at))
       .filter(({ ended, partition }) => !ended && partition === undefined)
-    if (open.length === 0) continue
     const least = Math.min(...open.map(({ taken }) => countOf(taken, type)))
     const left = without(ranges, least - before)
     if (left.length > 0) unread.push([type, { before: least, ranges: left }])

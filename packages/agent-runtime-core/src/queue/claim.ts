@@ -149,11 +149,13 @@ export class ClaimRound {
     if (count === 0) return
     const candidates = [...this.running.values()].flatMap(({ id }) => {
       const lease = ws.lease(id)
-      const task = lease?.state === 'running' ? ws.task(lease.task) : undefined
-      const worker = this.workers.find((it) => it.worker === lease?.worker)
-      if (lease === undefined || task === undefined || worker === undefined) return []
-      if (!waiting.some((stream) => this.couldTake(worker, stream))) return []
-      const laneRank = ws.stream(streamOf(task)).laneRank
+      if (lease?.state !== 'running') return []
+      const isOfUse = this.workers.some(
+        (it) => it.worker === lease.worker && waiting.some((stream) => this.couldTake(it, stream)),
+      )
+      const task = ws.task(lease.task)
+      if (task === undefined || !isOfUse) return []
+      const { laneRank } = ws.stream(streamOf(task))
       return [{ id, laneRank, dispatch: id, asked: lease.yieldAskedAt !== null, lease }]
     })
     for (const { lease } of decidePreemption(count, candidates)) {

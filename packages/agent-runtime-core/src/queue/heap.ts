@@ -33,8 +33,8 @@ export class Heap<T> {
 
   removeFirst(): void {
     const { all } = this
-    const last = all.pop()
-    if (last === undefined || all.length === 0) return
+    const last = all.pop() as T
+    if (all.length === 0) return
     let at = 0
     for (let child = 1; child < all.length; child = 2 * at + 1) {
       const right = all[child + 1]

@@ -53,7 +53,7 @@ function tasksNaming(ws: WorkingSet, key: string): readonly TaskRow[] {
 function fallenBackNow(ws: WorkingSet): ReadonlyMap<number, string> {
   const models = new Map<number, string>()
   for (const { task, type, data } of ws.events) {
-    if (type !== 'task.requeued' || !data.includes('"recovery"')) continue
+    if (type !== 'task.requeued') continue
     const { recovery } = JSON.parse(data) as EventData['task.requeued']
     if (recovery?.model !== undefined) models.set(task, recovery.model)
   }

@@ -12,7 +12,7 @@ import {
   tokensBeyond,
   tokensLeft,
 } from './room.ts'
-import { limitOfKey, quotaKeysOf, type QuotaNames, windowStart } from './quota.ts'
+import { quotaKeysOf, type QuotaNames, windowStart } from './quota.ts'
 import type { Submission } from '../submit/submission.ts'
 import type { UsageSum } from '../budget/usage.ts'
 import type { Objection } from '../submit/verdict.ts'
@@ -23,23 +23,14 @@ import type { StreamRow } from '../queue/row.ts'
 import type { TaskRow } from '../task/row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
-const noKeys: readonly string[] = []
-
 /** The quota keys that a submission will hold: those that are limited, have a capacity for dominant shares, or were rate limited before. Source: `docs/semantics.md 2.6, 2.8`. */
 export function quotaKeysFor(ws: WorkingSet, names: QuotaNames): readonly string[] {
   const { quotaConfig, shares } = ws.config
-  const dominant = shares?.dominant
-  if (
-    quotaConfig === undefined &&
-    dominant === undefined &&
-    ws.base.quotas.size === 0 &&
-    ws.quotas.changed.size === 0
-  )
-    return noKeys
+  const dominant = shares?.dominant ?? {}
   return quotaKeysOf(names).filter(
     (key) =>
-      (dominant !== undefined && Object.hasOwn(dominant, key)) ||
-      (quotaConfig !== undefined && limitOfKey(quotaConfig, key) !== undefined) ||
+      Object.hasOwn(dominant, key) ||
+      quotaRule(quotaConfig, key) !== undefined ||
       (ws.quotaRow(key)?.blockedUntil ?? 0) > 0,
   )
 }
@@ -174,7 +165,6 @@ export function startQuotas(
   task: TaskRow,
   { quotaKeys }: StreamRow,
 ): Partial<Pick<TaskRow, 'account'>> {
-  if (quotaKeys.length === 0) return noChange
   let reserves = false
   for (const { key, onExceeded, tokensPerWindow } of rulesOf(ws, quotaKeys)) {
     if (onExceeded !== 'defer') continue
@@ -193,8 +183,7 @@ const noChange = {}
  * `docs/semantics.md 2.8`.
  */
 export function chargeQuotas(ws: WorkingSet, task: TaskRow, charged: UsageSum | undefined): void {
-  if (charged === undefined || charged.tokens === 0) return
-  const tokens = tokensBeyond({ estimate: task.tokens, used: usedBy(task) }, charged.tokens)
+  const tokens = tokensBeyond({ estimate: task.tokens, used: usedBy(task) }, charged?.tokens ?? 0)
   if (tokens === 0) return
   for (const { key, tokensPerWindow } of rulesOf(ws, ws.stream(streamOf(task)).quotaKeys))
     if (tokensPerWindow !== undefined) ws.putQuota(addTokens(ws.quota(key), windowNow(ws), tokens))

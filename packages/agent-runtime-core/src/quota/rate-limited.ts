@@ -63,7 +63,7 @@ export function rateLimitIn(error: unknown): RateLimited | undefined {
 
 function limitBehind(error: unknown): RateLimited | undefined {
   let at = error
-  for (let depth = 0; depth <= MAX_CAUSES && typeof at === 'object' && at !== null; depth++) {
+  for (let depth = 0; depth <= MAX_CAUSES; depth++) {
     if (at instanceof RateLimited) return at
     at =
       at instanceof Error

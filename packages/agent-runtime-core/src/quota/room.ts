@@ -24,7 +24,6 @@ export interface QuotaCounters {
 
 /** The rules that a task comes under by what it names; each key once. None when quotas are unset. Source: Track AA, Quota Rules. */
 export function quotaRules(config: QuotaConfig | undefined, names: QuotaNames): readonly QuotaRule[] {
-  if (config === undefined) return noRules
   return quotaKeysOf(names).flatMap((key) => quotaRule(config, key) ?? [])
 }
 
@@ -33,8 +32,6 @@ export function quotaRule(config: QuotaConfig | undefined, key: string): QuotaRu
   const limit = config === undefined ? undefined : limitOfKey(config, key)
   return limit === undefined ? undefined : { key, ...limit }
 }
-
-const noRules: readonly QuotaRule[] = []
 
 /** Whether a provider has said that nothing of this key is to start yet. Source: `docs/semantics.md 2.8`. */
 export function isBlocked({ blockedUntil }: Pick<QuotaCounters, 'blockedUntil'>, at: number): boolean {
@@ -99,8 +96,7 @@ export function hasRoomAtDispatch(
   window: number,
   tokens: number,
 ): boolean {
-  if (rule.onExceeded === 'reject') return belowMax(rule, counters.running)
-  return belowMax(rule, counters.running) && windowHasRoom(rule, counters, window, tokens)
+  return shortAtDispatch(rule, counters, window, tokens) === undefined
 }
 
 /** How many more tasks and tokens a rule lets start: see {@link shortAtDispatch}. No rule lets all of them. */
@@ -168,18 +164,6 @@ export function tokensBeyond({ estimate, used }: TokenUse, charged: number): num
  */
 export function tokensLeft({ estimate, used }: TokenUse, hasStarted: boolean): number {
   return used === 0 && hasStarted ? 0 : Math.max(0, estimate - used)
-}
-
-function belowMax(rule: QuotaRule, holders: number): boolean {
-  return rule.maxInFlight === undefined || holders < rule.maxInFlight
-}
-
-function windowHasRoom(rule: QuotaRule, counters: QuotaCounters, window: number, tokens: number): boolean {
-  const { windowCount, windowTokens } = inWindow(counters, window)
-  return (
-    (rule.perWindow === undefined || windowCount < rule.perWindow) &&
-    (rule.tokensPerWindow === undefined || windowTokens + tokens <= rule.tokensPerWindow)
-  )
 }
 
 function shortInWindow(

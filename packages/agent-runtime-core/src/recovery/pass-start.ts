@@ -53,15 +53,15 @@ export function decidePassStart({
     // Before the answer no handler ran: that pass was only to ask.
     if (crash !== undefined && crash.seq < answer.seq) crash = undefined
   }
-  switch (crash === undefined ? undefined : policy?.table.crash) {
+  if (crash === undefined || policy === undefined) return run
+  switch (policy.table.crash) {
     case 'human_escalation':
-      return crash === undefined || answers.has(crash.seq) ? run : { as: 'ask', failure: crash }
+      return answers.has(crash.seq) ? run : { as: 'ask', failure: crash }
     case 'fail':
-      return crash === undefined ? run : { as: 'fail', failure: crash }
+      return { as: 'fail', failure: crash }
     case 'fallback_agent': {
-      const agent = { model: currentModel(), hasHandedOver: handedOver !== undefined }
-      const next = policy === undefined ? undefined : nextAgent(policy, agent)
-      if (crash === undefined || next === undefined) return run
+      const next = nextAgent(policy, { model: currentModel(), hasHandedOver: handedOver !== undefined })
+      if (next === undefined) return run
       const recovery = {
         category: 'crash',
         kind: 'crashed',

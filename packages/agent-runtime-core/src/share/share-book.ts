@@ -99,19 +99,18 @@ export class ShareBook implements Shares {
     for (const [key, tree] of this.base.trees) if (!this.trees.has(key)) yield tree
   }
 
-  oldest(group: string): ShareEntry | undefined {
-    return firstOf(this.age(group))
+  oldest(group: string): Placed | undefined {
+    const first = firstOf(this.age(group))
+    return first && this.entry(first.id)
   }
 
   beside(row: StreamRow): ShareTree {
     return this.tree(this.entry(row.id)?.tree ?? row.group)
   }
 
-  placeOf(stream: number): ShareEntry | undefined {
-    const entry = this.entry(stream)
-    if (entry === undefined) return undefined
-    const ahead = this.clocks.ahead(this.ws.client(this.ws.stream(stream).client))
-    return ahead === 0 ? entry : { ...entry, time: entry.time + ahead }
+  placeOf(entry: ShareEntry): ShareEntry {
+    const ahead = this.clocks.ahead(this.ws.client(this.ws.stream(entry.id).client))
+    return { ...entry, time: entry.time + ahead }
   }
 
   arrive(stream: number, task: TaskRow): TaskRow {
@@ -139,7 +138,7 @@ export class ShareBook implements Shares {
   count(row: StreamRow, by: number): void {
     const client = this.ws.client(row.client)
     const queued = client.queued + by
-    const pool = row.depth === 0 || row.depth === by ? this.poolOf(client, queued) : client.pool
+    const pool = row.depth === 0 || row.depth === by ? this.poolOf(client) : client.pool
     const after = { ...client, queued, pool, stalled: client.stalled && queued > 0 }
     if (pool !== client.pool) for (const it of [client.pool, pool]) this.clocks.sync(it)
     this.putClient(after, client)
@@ -293,11 +292,12 @@ export class ShareBook implements Shares {
     else this.set(begun, client)
   }
 
-  private poolOf(client: ClientRow, queued: number): string {
-    if (queued === 0 || !this.looksAtQuotas) return OPEN
+  private poolOf(client: ClientRow): string {
     const { ws } = this
-    return poolOf(
-      Array.from(ws.streamsOf(client.name), (stream) => ws.stream(stream)).filter(({ depth }) => depth > 0),
+    const streams = Array.from(ws.streamsOf(client.name), (stream) => ws.stream(stream))
+    return poolAmong(
+      streams.filter(({ depth }) => depth > 0),
+      this.config,
     )
   }
 
@@ -400,7 +400,7 @@ export function shareOrderOf(
 
 /** A client's pool, derived from all streams in which it has queued tasks. */
 export function poolAmong(streams: readonly StreamRow[], config: SharesConfig): string {
-  return streams.length > 0 && looksAtQuotas(config) ? poolOf(streams) : OPEN
+  return looksAtQuotas(config) ? poolOf(streams) : OPEN
 }
 
 function looksAtQuotas({ keying, placement }: SharesConfig): boolean {

@@ -100,7 +100,7 @@ export class ShareRound {
       const { laneRank, group } = this.ws.stream(entry.id)
       if (first !== undefined && laneRank > first.rank && this.ws.config.agingMs === undefined) continue
       if (!this.isOpen(group, entry.id)) continue
-      first = earlier(first, { ...entry, ...shares.placeOf(entry.id), rank: laneRank })
+      first = earlier(first, { ...shares.placeOf(entry), rank: laneRank })
       const lifted = this.liftedBy(group, laneRank)
       if (lifted === 'misplaced') return lifted
       if (lifted !== undefined) first = earlier(first, lifted)
@@ -130,14 +130,12 @@ export class ShareRound {
       this.tooYoung.set(group, entry.sequence)
       return undefined
     }
-    const place = this.shares.placeOf(entry.id)
-    return place === undefined ? undefined : { ...place, rank }
+    return { ...this.shares.placeOf(entry), rank }
   }
 
   /** The place that its stream was given is the head's. */
   private isAsExpected(row: StreamRow, task: TaskRow): boolean {
-    const byPlace = this.ws.config.shares?.keying === 'enqueue'
-    return row.head === task.id && (!byPlace || row.place === (task.account?.place ?? row.place))
+    return row.head === task.id && row.place === (task.account?.place ?? row.place)
   }
 
   /**

@@ -91,25 +91,27 @@ function node(entry: ShareEntry, left: ShareTree, right: ShareTree): Node {
  * other (Adams; the bounds are those that Hirai and Yamamoto proved).
  */
 function balanced(entry: ShareEntry, left: ShareTree, right: ShareTree): Node {
-  const weights = [treeSize(left) + 1, treeSize(right) + 1] as const
-  if (right !== undefined && weights[1] > 3 * weights[0]) {
-    const inner = right.left
-    if (inner === undefined || treeSize(inner) + 1 < 2 * (treeSize(right.right) + 1))
-      return node(right.entry, node(entry, left, inner), right.right)
-    return node(inner.entry, node(entry, left, inner.left), node(right.entry, inner.right, right.right))
+  if (weightOf(right) > 3 * weightOf(left)) {
+    const { entry: above, left: inner, right: outer } = right as Node
+    if (weightOf(inner) < 2 * weightOf(outer)) return node(above, node(entry, left, inner), outer)
+    const middle = inner as Node
+    return node(middle.entry, node(entry, left, middle.left), node(above, middle.right, outer))
   }
-  if (left !== undefined && weights[0] > 3 * weights[1]) {
-    const inner = left.right
-    if (inner === undefined || treeSize(inner) + 1 < 2 * (treeSize(left.left) + 1))
-      return node(left.entry, left.left, node(entry, inner, right))
-    return node(inner.entry, node(left.entry, left.left, inner.left), node(entry, inner.right, right))
+  if (weightOf(left) > 3 * weightOf(right)) {
+    const { entry: above, left: outer, right: inner } = left as Node
+    if (weightOf(inner) < 2 * weightOf(outer)) return node(above, outer, node(entry, inner, right))
+    const middle = inner as Node
+    return node(middle.entry, node(above, outer, middle.left), node(entry, middle.right, right))
   }
   return node(entry, left, right)
 }
 
+function weightOf(tree: ShareTree): number {
+  return treeSize(tree) + 1
+}
+
 /** Two trees of which the left one comes first. */
 function joined(left: ShareTree, right: ShareTree): ShareTree {
-  if (left === undefined) return right
   const first = firstOf(right)
   return first === undefined ? left : balanced(first, left, withoutEntry(right, first))
 }

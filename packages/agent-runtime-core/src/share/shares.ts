@@ -48,11 +48,11 @@ export interface Shares extends ShareOrder {
   /** The streams in order, of each group and pool. */
   all(): Iterable<ShareTree>
   /** The stream of a group whose head was submitted first. */
-  oldest(group: string): ShareEntry | undefined
+  oldest(group: string): Placed | undefined
   /** The streams in order among which one stands. */
   beside(row: StreamRow): ShareTree
-  /** Where a stream stands among all. */
-  placeOf(stream: number): ShareEntry | undefined
+  /** Where a stream stands among all: by the clock of its pool. */
+  placeOf(entry: ShareEntry): ShareEntry
   /** A task is about to count in its stream's depth. The task as it is then. */
   arrive(stream: number, task: TaskRow): TaskRow
   /** A stream's depth has changed by so many. */

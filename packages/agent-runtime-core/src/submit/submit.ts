@@ -80,7 +80,7 @@ function admit<R>(
     tripped: () => tripped(ws, it, dueAt !== null),
     clients: ws.shares?.crowdedBy(it.client ?? ''),
     exhaustedBudget: () => exhausted(ws, { budget: spawning?.budget ?? null }),
-    exceededCredits: ws.shares === undefined ? undefined : () => exceededCredits(ws, it),
+    exceededCredits: () => exceededCredits(ws, it),
     exceededQuota: () => exceededQuota(ws, keys, it, spawning),
   })
   if (!admission.accepted) return refuse(ws, it, admission)

@@ -24,10 +24,10 @@ export type Verdict = { readonly as: 'leave' | 'escalate' } | { readonly as: 'ag
  * task itself is up to the caller. Source: `docs/semantics.md 14.1, 14.2`.
  */
 export function superviseEnd(ws: WorkingSet, task: TaskRow, how: 'completed' | 'failed'): Verdict {
-  const supervisor = task.parent === null ? undefined : supervisorOf(ws, { id: task.parent })
-  const key = supervisor === undefined ? undefined : ws.childrenOf(supervisor.task).get(task.id)?.key
-  const seat = key === undefined ? undefined : supervisedIn(key)
-  if (supervisor === undefined || seat === undefined || ws.isGivenUp(supervisor.task.id)) return leave
+  const parent = { id: task.parent ?? 0 }
+  const supervisor = supervisorOf(ws, parent)
+  const seat = supervisedIn(ws.childrenOf(parent).get(task.id)?.key ?? '')
+  if (supervisor === undefined || seat === undefined || ws.isGivenUp(parent.id)) return leave
 
   const children = openChildren(ws, supervisor.task)
   const decision = decideRestart({
@@ -44,12 +44,7 @@ export function superviseEnd(ws: WorkingSet, task: TaskRow, how: 'completed' | '
     case 'restart': {
       record(ws, supervisor, seat.id, decision)
       const by = ws.taskId(supervisor.task.id)
-      for (const id of decision.stop)
-        stopOne(
-          ws,
-          children.find((child) => child.id === id),
-          by,
-        )
+      for (const child of children.toReversed()) if (decision.stop.includes(child.id)) stopOne(ws, child, by)
       return { as: 'again', by }
     }
     case 'escalate': {
@@ -97,8 +92,7 @@ function record(
 }
 
 /** A child goes with another one's restart: a temporary one is gone, the others start again. */
-function stopOne(ws: WorkingSet, child: OpenChild | undefined, by: string): void {
-  if (child === undefined) return
+function stopOne(ws: WorkingSet, child: OpenChild, by: string): void {
   const { task: id } = child.row
   if (child.restart === 'temporary')
     cancel(ws, { taskId: ws.taskId(id), reason: `supervisor ${by} stopped it` })

@@ -96,8 +96,7 @@ function named(ws: WorkingSet, taskId: string): Supervisor | undefined {
 /** The child of an id, however it is started again. */
 function childOf(ws: WorkingSet, { id: parent }: TaskRow, id: string): ChildRow | undefined {
   return childRestarts
-    .map((restart) => ws.child(parent, supervisedKey({ id, restart })))
-    .filter((row) => row !== undefined)
+    .flatMap((restart) => ws.child(parent, supervisedKey({ id, restart })) ?? [])
     .toSorted((a, b) => b.seq - a.seq)[0]
 }
 

@@ -6,7 +6,6 @@ export class Rows<K, V, Gone extends undefined = never> {
   private readonly base: ReadonlyMap<K, V>
   /** Made when something is put: a flush changes few of its tables. */
   private own: Map<K, V | Gone> | undefined
-  private drops = false
 
   constructor(base: ReadonlyMap<K, V>) {
     this.base = base
@@ -15,11 +14,7 @@ export class Rows<K, V, Gone extends undefined = never> {
   /** The row as this flush has left it so far; undefined if it does not exist, or was not loaded. */
   get(key: K): V | undefined {
     const { own } = this
-    if (own !== undefined) {
-      const row = own.get(key)
-      if (row !== undefined || (this.drops && own.has(key))) return row
-    }
-    return this.base.get(key)
+    return own?.has(key) ? own.get(key) : this.base.get(key)
   }
 
   put(key: K, row: V): void {
@@ -30,15 +25,13 @@ export class Rows<K, V, Gone extends undefined = never> {
   drop(this: Rows<K, V, undefined>, key: K): void {
     this.own ??= new Map()
     this.own.set(key, undefined)
-    this.drops = true
   }
 
   /** Every row that there is by now: those that were there before in their order, then new ones. */
   *all(): Iterable<V> {
     for (const [key, before] of this.base) {
-      const row = this.own?.get(key)
+      const row = this.own?.has(key) ? this.own.get(key) : before
       if (row !== undefined) yield row
-      else if (!this.drops || this.own?.has(key) !== true) yield before
     }
     for (const [key, row] of this.changed) if (row !== undefined && !this.base.has(key)) yield row
   }

@@ -497,11 +497,11 @@ export class WorkingSet {
 
   /** The lease under which a task runs. */
   leaseOf({ lease }: Pick<TaskRow, 'lease'>): LeaseRow | undefined {
-    return lease === null ? undefined : this.lease(lease)
+    return this.lease(lease ?? 0)
   }
   /** The swarm of an agent. */
   swarmOf({ swarm }: Pick<UsageRow, 'swarm'>): SwarmRow | undefined {
-    return swarm === null ? undefined : this.swarm(swarm)
+    return this.swarm(swarm ?? '')
   }
 
   /** The task's step of this key has its memo in the event `seq`. */
