@@ -124,7 +124,7 @@ function causeOf(error: unknown): unknown {
 }
 
 /** A property, or undefined if it does not exist or reading it throws. */
-function read(holder: unknown, key: string | number): unknown {
+export function read(holder: unknown, key: string | number): unknown {
   if ((typeof holder !== 'object' && typeof holder !== 'function') || holder === null) return undefined
   try {
     return (holder as Record<string | number, unknown>)[key]

@@ -91,29 +91,29 @@ export function inheritFrom(
 /** The submission, from its event; the id and the key belong to the other task. */
 export function submissionOf(text: string): Submission {
   const it = parseJson(text) as EventData['task.queued']
-  const { type, lane, input, budget, client, cost, labels, model, timeoutMs, tokens, tools, trace } = it
-  const { swarm, agent, profile, share, oversight, outOfCredits } = it
-  return {
-    type,
-    lane,
-    input: canonical(input),
-    ...(client === undefined ? {} : { client }),
-    ...(labels === undefined ? {} : { labels }),
-    ...(model === undefined ? {} : { model }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(cost === undefined ? {} : { cost }),
-    ...(budget === undefined ? {} : { budget }),
-    ...(tools === undefined ? {} : { tools }),
-    ...(trace === undefined ? {} : { trace }),
-    ...(swarm === undefined ? {} : { swarm }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(oversight === undefined ? {} : { oversight }),
-    ...(outOfCredits === undefined ? {} : { outOfCredits }),
-    ...(profile === undefined ? {} : { profile }),
-    ...(share === undefined ? {} : { share }),
-  }
+  const kept = Object.entries(it).filter(([name]) => inherited.has(name))
+  return { ...Object.fromEntries(kept), input: canonical(it.input) } as unknown as Submission
 }
+
+const inherited: ReadonlySet<string> = new Set<keyof Submission>([
+  'type',
+  'lane',
+  'client',
+  'labels',
+  'model',
+  'timeoutMs',
+  'tokens',
+  'cost',
+  'budget',
+  'tools',
+  'trace',
+  'swarm',
+  'agent',
+  'oversight',
+  'outOfCredits',
+  'profile',
+  'share',
+])
 
 /** The race or all, decided, in a branch of which the step ran: branches have the position of the call around them. */
 export function decisionOver(

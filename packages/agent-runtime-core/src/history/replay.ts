@@ -138,16 +138,10 @@ export function decideAtDecision(
 ): Divergence | undefined {
   let last: RecordedCall | undefined
   for (const it of recorded) {
+    if (it.position !== position || !Number.isFinite(it.seq)) continue
     // Its time was over: it stands there, however far its branches come.
-    if (it.position === position && it.key === branchLimitKey(key) && Number.isFinite(it.seq))
-      return undefined
-    if (
-      it.position === position &&
-      Number.isFinite(it.seq) &&
-      !isInternal(it.key) &&
-      it.seq > (last?.seq ?? 0)
-    )
-      last = it
+    if (it.key === branchLimitKey(key)) return undefined
+    if (!isInternal(it.key) && it.seq > (last?.seq ?? 0)) last = it
   }
   if (last === undefined || used.has(last.key)) return undefined
   return { kind: 'unexpected_step', key, position, expected: last.key, actual: key }

@@ -1,4 +1,5 @@
 import { conclude } from '../wait/conclude.ts'
+import { isWaiting } from '../wait/wait.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 import { isStageWaitOver } from './standing.ts'
 
@@ -11,7 +12,7 @@ export function settlePipelines(ws: WorkingSet): void {
 /** One that is parked looks for itself, when it comes to wait again. */
 function wakeStage(ws: WorkingSet, id: number): void {
   const task = ws.task(id)
-  if (task?.state !== 'waiting' || task.waitReason === 'divergence' || task.waitReason === 'budget') return
+  if (task === undefined || !isWaiting(task)) return
   const over = ws.waitsOf(task).find((wait) => isStageWaitOver(ws, task, wait))
   if (over !== undefined) conclude(ws, task, { wait: over, outcome: 'fired', at: ws.now.at })
 }

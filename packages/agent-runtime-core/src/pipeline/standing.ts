@@ -8,14 +8,19 @@ import type { PipelineRow } from './row.ts'
 /** Whether a wait of a task is one of a stage, and is over. */
 export function isStageWaitOver(
   ws: WorkingSet,
-  { id, parent }: Pick<TaskRow, 'id' | 'parent'>,
+  task: Pick<TaskRow, 'id' | 'parent'>,
   { key }: Pick<WaitRow, 'key'>,
 ): boolean {
   const wait = stageWaitIn(key)
-  const row = parent === null ? undefined : ws.pipelines.get(parent)
-  if (wait === undefined || row === undefined) return false
-  const part = partOf(row, id)
-  return part !== undefined && isWaitOver(row, part.at, wait)
+  const stage = stageOf(ws, task)
+  return wait !== undefined && stage !== undefined && isWaitOver(stage.row, stage.at, wait)
+}
+
+/** The pipeline that a task is a stage of, and its place there. */
+export function stageOf(ws: WorkingSet, { id, parent }: Pick<TaskRow, 'id' | 'parent'>) {
+  const row = ws.pipelines.get(parent ?? 0)
+  const part = row && partOf(row, id)
+  return part && { row, ...part }
 }
 
 /** A child was spawned: under the key of a stage it is a task of the stage. */

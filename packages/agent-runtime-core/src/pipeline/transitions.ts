@@ -5,7 +5,8 @@ import { memoOf, recordStep } from '../step/record.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 import { checkStages } from './check.ts'
-import { deliveryFor, emptyLog, hasRoom, partOf, published } from './log.ts'
+import { deliveryFor, emptyLog, hasRoom, published } from './log.ts'
+import { stageOf } from './standing.ts'
 import type { PipelineRow } from './row.ts'
 import type { StagePart, StageTerms, TakenEvents } from './pipeline.ts'
 import type { StageRefusal } from './port.ts'
@@ -113,11 +114,10 @@ function askedBy(
 ): Asked | StageRefusal | { readonly fenced: 'stale' } {
   const live = heldByWorker(ws, it.leaseId)
   if (live === undefined) return { fenced: 'stale' }
-  const { id, parent, attempt } = live.task
-  const row = parent === null ? undefined : ws.pipelines.get(parent)
-  const part = row === undefined ? undefined : partOf(row, id)
-  if (row === undefined || part === undefined) return { fenced: 'ok', as: 'unknown_stage' }
-  const { at, place, stage } = part
+  const { id, attempt } = live.task
+  const found = stageOf(ws, live.task)
+  if (found === undefined) return { fenced: 'ok', as: 'unknown_stage' }
+  const { row, at, place, stage } = found
   const allowed = allowedOf(stage)
   const type = types.find((name) => !allowed.includes(name))
   if (type !== undefined) return { fenced: 'ok', as: 'unauthorized', stage: stage.stage, type, allowed }

@@ -1,4 +1,4 @@
-import { codeIn } from '../error/record.ts'
+import { codeIn, read } from '../error/record.ts'
 import type { FailureKind } from '../task/failure-kind.ts'
 import type { FailureCategory } from './recovery.ts'
 
@@ -77,14 +77,4 @@ function categoryOfCode(code: unknown): FailureCategory | undefined {
 /** That of `AbortSignal.timeout`, for one. */
 function categoryOfName(name: unknown): FailureCategory | undefined {
   return name === 'TimeoutError' ? 'timeout' : undefined
-}
-
-/** A property, or undefined if it does not exist or reading it throws. */
-function read(holder: unknown, key: 'name' | 'cause' | 'errors'): unknown {
-  if (typeof holder !== 'object' || holder === null) return undefined
-  try {
-    return (holder as Readonly<Record<string, unknown>>)[key]
-  } catch {
-    return undefined
-  }
 }

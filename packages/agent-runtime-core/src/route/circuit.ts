@@ -57,8 +57,12 @@ export function decideCircuit(
 
 /** The state that is reported at a moment. Source: `docs/semantics.md 10.3`. */
 export function circuitStateAt(it: Circuit, now: number, settings: CircuitSettings): CircuitState {
-  const verdict = decideCircuit(it, now, settings)
-  return verdict.admitted && verdict.probe ? 'half_open' : it.state
+  return isProbe(decideCircuit(it, now, settings)) ? 'half_open' : it.state
+}
+
+/** Whether the next piece of work tests the route. */
+export function isProbe(verdict: CircuitVerdict): boolean {
+  return verdict.admitted && verdict.probe
 }
 
 /** The scar of a route at a moment. */

@@ -6,6 +6,7 @@ import {
   decideCircuit,
   healthyCircuit,
   isForgotten,
+  isProbe,
   probed,
   probing,
   scarNow,
@@ -104,7 +105,7 @@ export function observeRoute(ws: WorkingSet, it: Write<'observeRoute'>): Outcome
   const verdict = decideCircuit(before ?? healthyCircuit, ws.now.leaseAt, ws.config)
   let scar = 0
   if (latencyMs === undefined) {
-    if (before !== undefined && verdict.admitted && verdict.probe)
+    if (before !== undefined && isProbe(verdict))
       ws.putCircuit({ ...probing(before, ws.now.leaseAt), probe: null })
   } else {
     scar = leaveScar(ws, route, { as: 'slow', actualMs: latencyMs, baselineMs })
@@ -114,7 +115,7 @@ export function observeRoute(ws: WorkingSet, it: Write<'observeRoute'>): Outcome
   const after = decideCircuit(row, ws.now.leaseAt, ws.config)
   return {
     admitted: latencyMs === undefined ? verdict.admitted : after.admitted,
-    probe: latencyMs === undefined && verdict.admitted && verdict.probe,
+    probe: latencyMs === undefined && isProbe(verdict),
     circuit: row.state,
     healthy: !row.unhealthy,
     scar,
@@ -127,10 +128,8 @@ export function observeRoute(ws: WorkingSet, it: Write<'observeRoute'>): Outcome
 function answerProbe(ws: WorkingSet, before: CircuitRow | undefined, isGood: boolean): void {
   if (before === undefined) return
   const { leaseAt } = ws.now
-  const verdict = decideCircuit(before, leaseAt, ws.config)
-  const isProbe =
-    (before.state === 'half_open' && before.probe === null) || (verdict.admitted && verdict.probe)
-  if (isProbe) {
+  const isUnderWay = before.state === 'half_open' && before.probe === null
+  if (isUnderWay || isProbe(decideCircuit(before, leaseAt, ws.config))) {
     const row = probed(circuitOf(ws, before.route), isGood ? 'success' : 'failure', leaseAt)
     keep(ws, { ...row, probe: null })
   } else if (isGood && before.state === 'closed') keep(ws, { ...before, unhealthy: false })

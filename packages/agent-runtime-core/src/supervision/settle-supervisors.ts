@@ -2,9 +2,8 @@ import { cancel } from '../task/cancel.ts'
 import { failAnywhere } from '../task/fail-anywhere.ts'
 import { isFinal } from '../task/states.ts'
 import { conclude } from '../wait/conclude.ts'
+import { isWaiting } from '../wait/wait.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
-import type { TaskRow } from '../task/row.ts'
-import type { WaitRow } from '../wait/row.ts'
 import { hasNoChildLeft, isAfterOver, openChildren, type Supervisor, supervisorOf } from './standing.ts'
 
 /**
@@ -17,13 +16,18 @@ export function settleSupervisors(ws: WorkingSet): void {
     const [id, lost] = looked
     const supervisor = supervisorOf(ws, { id })
     if (supervisor === undefined || isFinal(supervisor.task.state)) continue
-    const next = lost === undefined ? startable(ws, supervisor) : undefined
-    if (lost !== undefined) giveUp(ws, supervisor, lost)
-    else if (next !== undefined)
-      conclude(ws, supervisor.task, { wait: next, outcome: 'fired', at: ws.now.at })
-    else if (supervisor.terms.endsWith === 'children' && isDone(ws, supervisor))
-      conclude(ws, supervisor.task, { wait: supervisor.wait, outcome: 'fired', at: ws.now.at })
+    if (lost === undefined) goOn(ws, supervisor)
+    else giveUp(ws, supervisor, lost)
   }
+}
+
+/** It starts a child that waited for others, or ends with the last of its children. One that a pass runs looks for itself, when it comes to wait. */
+function goOn(ws: WorkingSet, { task, terms, wait }: Supervisor): void {
+  if (!isWaiting(task)) return
+  const waits = ws.waitsOf(task)
+  const isDone = terms.endsWith === 'children' && hasNoChildLeft(ws, task, waits)
+  const over = waits.find((it) => isAfterOver(ws, task, it)) ?? (isDone ? wait : undefined)
+  if (over !== undefined) conclude(ws, task, { wait: over, outcome: 'fired', at: ws.now.at })
 }
 
 function giveUp(ws: WorkingSet, { task }: Supervisor, error: string): void {
@@ -35,18 +39,4 @@ function giveUp(ws: WorkingSet, { task }: Supervisor, error: string): void {
     why: 'its parent has failed',
     route: 'none',
   })
-}
-
-/** One that a pass runs looks for itself, when it comes to wait. */
-function isDone(ws: WorkingSet, { task }: Supervisor): boolean {
-  return isWaiting(task) && hasNoChildLeft(ws, task, ws.waitsOf(task))
-}
-
-/** The wait of a child that can start now. */
-function startable(ws: WorkingSet, { task }: Supervisor): WaitRow | undefined {
-  return isWaiting(task) ? ws.waitsOf(task).find((wait) => isAfterOver(ws, task, wait)) : undefined
-}
-
-function isWaiting({ state, waitReason }: TaskRow): boolean {
-  return state === 'waiting' && waitReason !== 'divergence' && waitReason !== 'budget'
 }

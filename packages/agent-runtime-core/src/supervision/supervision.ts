@@ -54,7 +54,7 @@ export function afterIn(
   if (!key.startsWith(AFTER)) return undefined
   const [, id = '', ...parts] = key.slice(AFTER.length).split('/')
   const after: Sibling[] = []
-  for (let at = 0; at + 2 < parts.length; at += 3) {
+  for (let at = 0; at < parts.length; at += 3) {
     const until = siblingStates.find((name) => name === parts[at])
     const restart = childRestarts.find((name) => name === parts[at + 1])
     const sibling = parts[at + 2]

@@ -4,7 +4,7 @@ import type { EventType } from '../event/event.ts'
 import type { WaitReason } from './wait.ts'
 import { isFinal } from '../task/states.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
-import { type WaitOutcome, waitReasonOf } from './wait.ts'
+import { isWaiting, type WaitOutcome, waitReasonOf } from './wait.ts'
 import { isEscalation } from '../recovery/escalation.ts'
 import { ESCALATES } from '../recovery/past-failure.ts'
 import { countVerdict, escalatesNow, sendsBack } from '../approval/review.ts'
@@ -66,8 +66,7 @@ export function deliver(
     blob: value.blob,
     outcome,
   }
-  const awaits = row.state === 'waiting' && row.waitReason !== 'divergence' && row.waitReason !== 'budget'
-  const wait = awaits ? ws.waitsOf(row).find((it) => it.name === name) : undefined
+  const wait = isWaiting(row) ? ws.waitsOf(row).find((it) => it.name === name) : undefined
   if (wait === undefined) ws.keepSignal(row, arrived)
   else end(ws, row, { wait, outcome, at: ws.now.at, taken: arrived })
   return ws.taskNow(row)

@@ -1,4 +1,5 @@
 import type { ApprovalRequest } from '../approval/request.ts'
+import type { TaskState } from '../task/states.ts'
 
 /**
  * The kinds of waits of a handler that hold no slot. All but timers wait for something that arrives under a
@@ -41,4 +42,14 @@ export interface WaitRequest {
   readonly delayMs?: number
   /** For an approval. */
   readonly approval?: ApprovalRequest
+}
+
+/** Whether an event can end what a task waits for: one that is parked waits for a person. */
+export function isWaiting({ state, waitReason }: Parked): boolean {
+  return state === 'waiting' && waitReason !== 'divergence' && waitReason !== 'budget'
+}
+
+interface Parked {
+  readonly state: TaskState
+  readonly waitReason: WaitReason | null
 }
