@@ -11,6 +11,7 @@ import {
   publicationKey,
   receiptKey,
   stageIn,
+  stageCallText,
   stageKey,
   type StagePart,
   stagePartText,
@@ -390,6 +391,12 @@ describe('the keys of pipelines (docs/semantics.md 13.2)', () => {
       "a publication of 'x'",
       "a publication of 'x', 'y'",
       "receipt 3 of 'x,y'",
+    ])
+    expect(keys.map(stageCallText)).toEqual([
+      undefined,
+      "ctx.publish('x')",
+      "ctx.publish('x', 'y')",
+      "ctx.receive('x', 'y')",
     ])
     expect(keys.map(isPipelineMemo)).toEqual([true, true, true, true])
     const others = ['', 'x', `${PIPELINE_KEY}s`, stageKey({ stage: 'a' })]

@@ -84,6 +84,7 @@ describe('a submission that is taken (docs/semantics.md 1.1, 2.2)', () => {
   test('its event says all that it was submitted with, in canonical JSON, and no more', () => {
     const { ws } = admit({
       agent: 'a"',
+      asRetry: true,
       budget: { limits: { tokens: 5, money: 2 }, soft: { tokens: 3 } },
       client: 'c"',
       cost: 2.5,
@@ -93,6 +94,8 @@ describe('a submission that is taken (docs/semantics.md 1.1, 2.2)', () => {
       idempotencyKey: 'k"',
       labels: { z: '1', a: '"' },
       model: 'm"',
+      outOfCredits: 'park',
+      oversight: 'supervised',
       parentId: 'p"',
       schedule: 's"',
       scheduledFor: 7,
@@ -103,9 +106,9 @@ describe('a submission that is taken (docs/semantics.md 1.1, 2.2)', () => {
       type: 'ty"pe',
     })
     expect(textOf(ws)).toBe(
-      '{"agent":"a\\"","budget":{"limits":{"money":2,"tokens":5},"soft":{"tokens":3}},"client":"c\\"","cost":2.5,' +
+      '{"agent":"a\\"","asRetry":true,"budget":{"limits":{"money":2,"tokens":5},"soft":{"tokens":3}},"client":"c\\"","cost":2.5,' +
         '"dueAt":50005,"forkOf":"f\\"","held":true,"idempotencyKey":"k\\"","input":{"a":1},"labels":{"a":"\\"","z":"1"},' +
-        '"lane":"batch","model":"m\\"","parentId":"p\\"","schedule":"s\\"","scheduledFor":7,"timeoutMs":8,"tokens":9,' +
+        '"lane":"batch","model":"m\\"","outOfCredits":"park","oversight":"supervised","parentId":"p\\"","schedule":"s\\"","scheduledFor":7,"timeoutMs":8,"tokens":9,' +
         '"tools":["t2","t1"],"trace":{"b":"2","y":"1"},"type":"ty\\"pe"}',
     )
     const agent = admit(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { laneFor, laneRank, lanes } from '../../src/task/lane.ts'
+import { isLane, laneFor, laneRank, lanes } from '../../src/task/lane.ts'
 import { Lane } from '../../src/task/lane-schema.ts'
 
 describe('lanes (docs/semantics.md 2.5, 3.3)', () => {
@@ -18,6 +18,10 @@ describe('lanes (docs/semantics.md 2.5, 3.3)', () => {
   })
 
   test.each(['urgent', 'Interactive', '', 'constructor'])('%j is no lane', (name) => {
-    expect(Lane.safeParse(name).success).toBe(false)
+    expect([Lane.safeParse(name).success, isLane(name)]).toEqual([false, false])
+  })
+
+  test('each of the three is one', () => {
+    expect(lanes.map(isLane)).toEqual([true, true, true])
   })
 })
