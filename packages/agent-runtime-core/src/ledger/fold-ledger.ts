@@ -93,10 +93,9 @@ export function foldLedger(ws: WorkingSet, it: Omit<Write<'foldLedger'>, 'kind'>
     if (ws.closedLedgers.has(client)) continue
     const after = client === it.client ? it.seq : undefined
     const taken = decideFold(ledger, rules, ws.now.at, after)
-    const [first] = taken
-    const last = taken.at(-1)
     // One entry would take the place of one.
-    if (first === undefined || last === undefined || first === last) continue
+    if (taken.length < 2) continue
+    const [first, last] = [taken[0], taken.at(-1)] as [EntryRow, EntryRow]
     const fresh = isBase(first, folded, after) ? taken.slice(1) : taken
     count += fresh.length
     if (isMore && taken.length === rows.length) next = { client, seq: last.seq }

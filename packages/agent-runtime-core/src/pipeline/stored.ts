@@ -55,7 +55,7 @@ function packed(ranges: readonly LogRange[]): readonly StoredRange[] {
 
 /** How many stretches from a place on are single events that are equally far apart. */
 function inStep(ranges: readonly LogRange[], from: number): number {
-  const [first = 0, count] = ranges[from] ?? []
+  const [first, count] = ranges[from] as LogRange
   const step = (ranges[from + 1]?.[0] ?? 0) - first
   if (count !== 1) return 1
   let many = 1

@@ -49,6 +49,6 @@ function hasRoom(ws: WorkingSet, worker: WorkerRow, running: Iterable<LeaseRow>)
   if (worker.draining || worker.drainAsked) return false
   const live = new Set<number>()
   for (const lease of [...running, ...ws.leases.changed.values()])
-    if (lease.worker === worker.id && ws.lease(lease.id)?.state === 'running') live.add(lease.id)
+    if (lease.worker === worker.id && ws.isHeld(lease)) live.add(lease.id)
   return live.size < worker.capacity
 }

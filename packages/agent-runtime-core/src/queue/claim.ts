@@ -289,7 +289,7 @@ export class ClaimRound {
   private runsSuspect(): boolean {
     for (const { id, task, attempt } of this.running.values()) {
       // The first attempt has no crash behind it.
-      if (attempt === 1 || this.ws.lease(id)?.state !== 'running') continue
+      if (attempt === 1 || !this.ws.isHeld({ id })) continue
       const row = this.ws.task(task)
       if (row !== undefined && this.isSuspect(row)) return true
     }

@@ -1,5 +1,6 @@
 import { clientTiers } from './client.ts'
 import {
+  compareShares,
   firstOf,
   type ShareEntry,
   type ShareTree,
@@ -109,8 +110,8 @@ export class SharePools {
 
   /** Puts a client where it stands now. */
   move(before: ClientRow, after: ClientRow): void {
-    this.shift('waiting', isWaiting(before) ? before : undefined, isWaiting(after) ? after : undefined)
-    this.shift('busy', isBusy(before) ? before : undefined, isBusy(after) ? after : undefined)
+    this.shift('waiting', isWaiting, before, after)
+    this.shift('busy', isBusy, before, after)
   }
 
   join(name: string, by: number): void {
@@ -158,30 +159,30 @@ export class SharePools {
     return first && first.time + (ahead[tier] ?? 0)
   }
 
-  private shift(of: 'waiting' | 'busy', before: ClientRow | undefined, after: ClientRow | undefined): void {
-    const was = before && entryOf(before, this.tierOf)
-    const is = after && entryOf(after, this.tierOf)
-    if (
-      was?.time === is?.time &&
-      was?.tier === is?.tier &&
-      was?.id === is?.id &&
-      before?.pool === after?.pool
-    )
-      return
-    if (before !== undefined) this.put(of, before, withoutEntry)
-    if (after !== undefined) this.put(of, after, withEntry)
+  private shift(
+    of: 'waiting' | 'busy',
+    holds: (client: ClientRow) => boolean,
+    before: ClientRow,
+    after: ClientRow,
+  ): void {
+    const was = holds(before) ? entryOf(before, this.tierOf) : undefined
+    const is = holds(after) ? entryOf(after, this.tierOf) : undefined
+    // Most changes leave a client where it stands.
+    if (was && is && before.pool === after.pool && compareShares(was, is) === 0) return
+    if (was) this.put(of, before.pool, was, withoutEntry)
+    if (is) this.put(of, after.pool, is, withEntry)
   }
 
   private put(
     of: 'waiting' | 'busy',
-    client: ClientRow,
+    name: string,
+    entry: ShareEntry,
     change: (tree: ShareTree, entry: ShareEntry) => ShareTree,
   ): void {
-    const entry = entryOf(client, this.tierOf)
-    const pool = this.get(client.pool)
+    const pool = this.get(name)
     const trees = [...pool[of]]
     trees[entry.tier] = change(trees[entry.tier], entry)
-    this.changed.set(client.pool, { ...pool, [of]: trees })
+    this.changed.set(name, { ...pool, [of]: trees })
   }
 }
 

@@ -32,12 +32,9 @@ export function keyText(key: string): string {
     return `supervised children (${terms.strategy}, at most ${terms.maxRestarts} restarts in ${durationText(terms.periodMs)})`
   if (isLimit(key)) return `the time limit of '${limitedBy(key)}'`
   if (key.startsWith(PATCH_KEY)) return `patch '${key.slice(PATCH_KEY.length)}'`
-  const [, limited] = key.startsWith(RETRY_KEY)
-    ? (/^limit-\d+\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
-    : []
+  const again = key.startsWith(RETRY_KEY) ? key.slice(RETRY_KEY.length) : ''
+  const limited = /^limit-\d+\/(.*)$/s.exec(again)?.[1]
   if (limited !== undefined) return `the wait that a rate limit asked of ${keyText(limited)}`
-  const [, retry, call] = key.startsWith(RETRY_KEY)
-    ? (/^(\d+)\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
-    : []
+  const [, retry, call] = /^(\d+)\/(.*)$/s.exec(again) ?? []
   return call === undefined ? `'${key}'` : `the back-off before retry ${retry} of ${keyText(call)}`
 }

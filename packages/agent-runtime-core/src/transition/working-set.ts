@@ -627,6 +627,10 @@ export class WorkingSet {
     return value.replace(blobReference(blob, text.length), () => text)
   }
 
+  /** Whether a lease still holds its task. */
+  isHeld({ id }: { readonly id: number }): boolean {
+    return this.lease(id)?.state === 'running'
+  }
   putLease(row: LeaseRow): void {
     const before = this.lease(row.id)
     if (before !== undefined && before.state !== row.state && !canMoveLease(before.state, row.state))

@@ -67,7 +67,7 @@ export function removeWorkers(
     const row = ownWorker(ws, workerId)
     if (row === undefined) continue
     for (const lease of leases)
-      if (lease.worker === row.id && ws.lease(lease.id)?.state === 'running')
+      if (lease.worker === row.id && ws.isHeld(lease))
         release(ws, { leaseId: ws.ids.lease(lease.id), reason: 'drained' })
     ws.workers.put(row.id, { ...row, registered: false })
   }
@@ -86,7 +86,7 @@ export function removeGone(ws: WorkingSet, running: Iterable<LeaseRow>): void {
   )
   if (gone.length === 0) return
   const holding = new Set<number>()
-  for (const { id, worker } of running) if (ws.lease(id)?.state === 'running') holding.add(worker)
+  for (const lease of running) if (ws.isHeld(lease)) holding.add(lease.worker)
   for (const row of gone) if (!holding.has(row.id)) ws.workers.put(row.id, { ...row, registered: false })
 }
 

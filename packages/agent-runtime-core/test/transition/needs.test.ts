@@ -179,6 +179,9 @@ describe('the rows that a store has to load for an operation', () => {
     const report = { kind: 'report', leaseId, report: {} } as unknown as Write
     expect(wanted(rows, report)).toEqual({ tasks: [10] })
     expect(wanted(rows, report, report)).toEqual({ tasks: [10, 8] })
+    // Each lease that ends in the same flush may make it one more.
+    const ends: Duties = { ...nothingDue, lapsed: [lease] }
+    expect(new NeedsRound(workingSet(rows).base, ids, [report], ends).run()).toEqual({ tasks: [10, 8] })
     expect(wanted({ ...rows, swarms: new Map() }, report)).toBeUndefined()
     expect(wanted(rows, { kind: 'closeSwarm', name: 's' })).toEqual({ tasks: [10, 8] })
     // They end with their children, and their parents are told.
