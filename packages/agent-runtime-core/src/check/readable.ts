@@ -3,9 +3,10 @@
  * Never throws.
  */
 export function isReadable(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) return false
+  if (typeof value !== 'object') return false
   try {
-    for (const name of Object.keys(value)) void (value as Record<string, unknown>)[name]
+    // Nothing has no names to ask for, which throws.
+    for (const name of Object.keys(value as object)) void (value as Record<string, unknown>)[name]
     return !Array.isArray(value)
   } catch {
     return false

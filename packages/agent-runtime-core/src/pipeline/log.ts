@@ -154,19 +154,16 @@ interface Head {
 }
 
 /** The head with the first event, and where the next event of another type is. There may be hundreds of ranges: each is looked at once. */
-function nextOf(heads: readonly Head[]): { readonly head: Head; readonly until: number } | undefined {
+function nextOf(heads: readonly Head[]): Head | undefined {
   let next: Head | undefined
   let from = Number.POSITIVE_INFINITY
-  let until = Number.POSITIVE_INFINITY
   for (const head of heads) {
-    const first = head.left[head.at]?.[0]
-    if (first === undefined) continue
-    until = Math.min(until, Math.max(first, from))
+    const first = head.left[head.at]?.[0] ?? Number.POSITIVE_INFINITY
     if (first >= from) continue
     next = head
     from = first
   }
-  return next === undefined ? undefined : { head: next, until }
+  return next
 }
 
 /**
@@ -184,11 +181,10 @@ export function deliveryFor(
   const ranges: LogRange[] = []
   const counts = new Map(Object.entries(part.taken))
   for (let room = max; room > 0;) {
-    const next = nextOf(heads)
-    if (next === undefined) break
-    const { head, until } = next
+    const head = nextOf(heads)
+    if (head === undefined) break
     const [first, many] = head.left[head.at] as LogRange
-    const count = Math.min(many, room, until - first)
+    const count = Math.min(many, room)
     addRange(ranges, [first, count])
     counts.set(head.type, (counts.get(head.type) ?? 0) + count)
     room -= count

@@ -358,7 +358,7 @@ const noHeads: Heads = { rows: noTasks, upTo: 0, complete: true }
 
 /** Loaded heads and tasks queued since, in order of submission; what lies beyond the loaded stretch is left for later. */
 export function mergeHeads({ rows, upTo, complete }: Heads, queued: readonly TaskRow[]): readonly TaskRow[] {
-  const within = queued.filter((task) => complete || task.id <= upTo).toSorted((a, b) => a.id - b.id)
+  const within = queued.filter((task) => complete || task.id <= upTo)
   if (within.length === 0) return rows
   return [...rows, ...within].toSorted((a, b) => a.id - b.id)
 }

@@ -1,4 +1,5 @@
 import { httpFactsIn, type HttpFacts } from '../error/http.ts'
+import { read } from '../error/record.ts'
 import { MAX_DURATION_MS } from '../config/setting.ts'
 
 /**
@@ -10,9 +11,9 @@ import { MAX_DURATION_MS } from '../config/setting.ts'
  */
 export function httpLimitIn(error: unknown, now: number): number | undefined {
   let at = error
-  for (let depth = 0; depth <= MAX_CAUSES && typeof at === 'object' && at !== null; depth += 1) {
+  for (let depth = 0; depth <= MAX_CAUSES; depth += 1) {
     const facts = httpFactsIn(at)
-    if (facts !== undefined) return waitOf(facts, codeOf(at), now)
+    if (facts !== undefined) return waitOf(facts, read(at, 'code'), now)
     at = beneath(at)
   }
   return undefined
@@ -21,18 +22,10 @@ export function httpLimitIn(error: unknown, now: number): number | undefined {
 const MAX_CAUSES = 4
 
 /** The cause; of several tries (the AI SDK has them in `errors` and the last of them in `lastError`) the last. */
-function beneath(error: object): unknown {
+function beneath(error: unknown): unknown {
   try {
     const { cause, lastError, errors } = error as Record<string, unknown>
     return cause ?? lastError ?? (Array.isArray(errors) ? errors[0] : undefined)
-  } catch {
-    return undefined
-  }
-}
-
-function codeOf(error: object): unknown {
-  try {
-    return (error as Record<string, unknown>)['code']
   } catch {
     return undefined
   }

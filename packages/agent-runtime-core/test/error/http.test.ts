@@ -104,6 +104,14 @@ describe('errors of HTTP clients', () => {
     )
   })
 
+  test('a function that is thrown has them as an object has', () => {
+    const thrown = Object.assign(() => 0, {
+      message: 'no',
+      response: Object.assign(() => 0, { status: 429 }),
+    })
+    expect(describeError(thrown)).toMatchObject({ message: 'no', status: 429 })
+  })
+
   test('the headers of a restored error are read as those of fetch are', () => {
     const record = describeError(Object.assign(new Error('e'), { status: 429, headers: kept }))
     const { headers } = toRuntimeError(record) as unknown as { readonly headers: Headers }

@@ -285,6 +285,14 @@ describe('the records of a pass (docs/reliability.md I7)', () => {
       )
   })
 
+  test('a supervised child alone is started from outside', () => {
+    const own = { key: supervisedKey({ id: 'a', restart: 'permanent' }), position: 0 }
+    expect(fold(queued, ['child.spawned', own]).problems).toEqual([])
+    expect(fold(queued, ['step.completed', own]).problems).toEqual([
+      'I7 step.completed 2 although the task was queued',
+    ])
+  })
+
   test('a wait is over in a running task only, in the pass that asked for it', () => {
     expect(fold(queued, ['wait.resolved', resolved('t', 'fired')]).problems).toEqual([
       'I7 wait.resolved 2 although the task was queued',

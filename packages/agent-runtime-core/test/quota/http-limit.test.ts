@@ -8,6 +8,7 @@ const refusal = (status: number, headers: Record<string, string>, more: object =
 describe('2.8 the rate limit in an HTTP answer', () => {
   test.each([
     [429, { 'retry-after': '7' }, 7_000],
+    [429, { 'retry-after': '0.25' }, 250],
     [429, { 'Retry-After': '0.5' }, 500],
     [429, { 'retry-after': 'Thu, 01 Jan 2026 00:01:00 GMT' }, 60_000],
     [429, { 'retry-after': 'Wed, 31 Dec 2025 00:01:00 GMT' }, 0],

@@ -4,9 +4,11 @@ import { decideRecovery, type RecoveryCase } from '../../src/recovery/decide.ts'
 import { escalationKey, isEscalation } from '../../src/recovery/escalation.ts'
 import { fallBack } from '../../src/recovery/fall-back.ts'
 import {
+  chainRefusal,
   decideChain,
   HANDED_OVER_LABEL,
   handOverKey,
+  handOverLabels,
   isHandOver,
   MAX_HAND_OVERS,
 } from '../../src/recovery/hand-over.ts'
@@ -14,6 +16,7 @@ import { pastFailure } from '../../src/recovery/past-failure.ts'
 import { decidePassStart } from '../../src/recovery/pass-start.ts'
 import { defaultRecoveryTable, nextAgent, nextModel } from '../../src/recovery/recovery.ts'
 import { parseExecutionConfig } from '../../src/schemas.ts'
+import { SHUTDOWN_LABEL } from '../../src/supervision/shutdown.ts'
 import { defaultBackoff } from '../../src/task/backoff.ts'
 import { quota, stream, task, workingSet } from '../transition/rows.ts'
 
@@ -163,6 +166,18 @@ describe('another agent (docs/semantics.md 14.3)', () => {
     const most = before(MAX_HAND_OVERS - 1)
     expect(chain(most)).toEqual({ as: 'goes_on', label: JSON.stringify([...most, 'a']) })
     expect(chain([...most, 'z'])).toEqual({ as: 'too_long', types: [...most, 'z', 'a'] })
+  })
+
+  test('14.3 a task that is handed over says by which, and ends as its parent would', () => {
+    expect(handOverLabels(undefined, 'l')).toEqual({ [HANDED_OVER_LABEL]: 'l' })
+    const labels = { a: '1', [SHUTDOWN_LABEL]: '50' }
+    expect(handOverLabels(labels, 'l')).toEqual({ [HANDED_OVER_LABEL]: 'l', [SHUTDOWN_LABEL]: '50' })
+    expect(chainRefusal({ as: 'circle', types: ['a', 'b'] }, 'b', 'a')).toBe(
+      "task 'b' is not handed over to 'a': it was handed over by 'a', 'b'",
+    )
+    expect(chainRefusal({ as: 'too_long', types: ['a', 'b'] }, 'b', 'c')).toBe(
+      "task 'b' is not handed over to 'c': a task is handed over at most 8 times, and it was by 'a', 'b'",
+    )
   })
 
   test('14.3 a task with another model leaves the quota of the old one, and keeps its others', () => {

@@ -156,6 +156,13 @@ describe('a supervised child that completes (docs/semantics.md 14.2)', () => {
     expect(ws.isGivenUp(2)).toBe(false)
   })
 
+  test('14.2 is submitted again under its own key, whoever else there is', () => {
+    const rows = [childRow(2, 6, { key: 'other' }), childRow(2, 7, { key: key('permanent') })]
+    const ws = house('permanent', 2, { histories: new Map([[7, history]]), ...family(...rows) })
+    end(ws, completed)
+    expect(dataOf(ws, 'child.spawned')).toMatchObject([{ key: key('permanent') }])
+  })
+
   test('14.2 takes its supervisor along where it cannot be submitted again, or completed too often', () => {
     for (const ws of [
       house('permanent'),

@@ -239,6 +239,12 @@ describe('the same settlement again (docs/semantics.md 4.4)', () => {
     expect(end(ws, failed)).toBe('ok')
   })
 
+  test('a failure with the error of a retry is another settlement', () => {
+    const ws = running()
+    end(ws, retry)
+    expect(end(ws, { ...failed, error: retry.error })).toBe('stale')
+  })
+
   test('a stale holder learns the event that ended its own lease, not another of this flush', () => {
     const ws = running({
       tasks: [task, { ...task, id: 8, lease: 4 }],
