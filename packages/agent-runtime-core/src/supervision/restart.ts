@@ -1,4 +1,3 @@
-import { isFinal } from '../task/states.ts'
 import { cancel } from '../task/cancel.ts'
 import { requeue } from '../task/requeue.ts'
 import type { TaskRow } from '../task/row.ts'
@@ -104,7 +103,6 @@ function stopOne(ws: WorkingSet, child: OpenChild, by: string): void {
  * in the queue stay, so that for a task that no process runs there is nothing to do.
  */
 function renew(ws: WorkingSet, { id }: { readonly id: number }, by: string): void {
-  if (isFinal(ws.taskNow({ id }).state)) return
   if (supervisorOf(ws, { id }) !== undefined) {
     if (restartTimes(ws, { id }).length > 0) {
       ws.move(ws.taskNow({ id }), {}, 'supervisor.renewed', `{"by":${JSON.stringify(by)}}`)

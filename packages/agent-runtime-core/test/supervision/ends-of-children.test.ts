@@ -102,6 +102,24 @@ describe('a supervised child that fails (docs/semantics.md 14.2)', () => {
     }
   })
 
+  test('14.2 is started again by no supervisor that is about to fail', () => {
+    const ws = house('permanent', 2, {
+      tasks: [
+        supervisor,
+        { ...task, parent: 2 },
+        { ...task, id: 8, parent: 2, lease: 4, explicitId: 'other' },
+      ],
+      leases: [lease, { ...lease, id: 4, task: 8 }],
+      ...family(
+        childRow(2, 7, { key: key('permanent') }),
+        childRow(2, 8, { key: supervisedKey({ id: 'b', restart: 'permanent' }) }),
+      ),
+    })
+    end(ws, { ...failed, kind: 'budget_exceeded' })
+    settle(ws, { kind: 'settle', leaseId: ids.lease(4), settlement: failed })
+    expect(told(ws)).toEqual(['7 task.failed', '2 child.ended', '8 task.failed', '2 child.ended'])
+  })
+
   test('14.2 takes its supervisor along once it has failed too often', () => {
     const ws = house('permanent', 0)
     end(ws, failed)
