@@ -135,7 +135,7 @@ export function resolutionOf(
   reason?: WaitReason,
 ): string {
   const { key, kind, name, position } = wait
-  const value = valueOf(wait, outcome, taken)
+  const value = valueOf(outcome, taken)
   return (
     `"key":${JSON.stringify(key)},"kind":"${kind}",` +
     (name === null ? '' : `"name":${JSON.stringify(name)},`) +
@@ -147,11 +147,7 @@ export function resolutionOf(
 }
 
 /** The value that arrived; for an approval that nobody answered, the verdict for that case. */
-export function valueOf(
-  { terms }: WaitRow,
-  outcome: Over['outcome'],
-  taken: SignalRow | undefined,
-): string | undefined {
+export function valueOf(outcome: Over['outcome'], taken: SignalRow | undefined): string | undefined {
   if (taken !== undefined) return storedText(taken)
-  return terms !== null && (outcome === 'approved' || outcome === 'rejected') ? TIMEOUT_VERDICT : undefined
+  return outcome === 'approved' || outcome === 'rejected' ? TIMEOUT_VERDICT : undefined
 }

@@ -183,7 +183,7 @@ function fieldsOf({
 function recordOf(ws: WorkingSet, task: TaskRow, { wait, outcome, taken }: Over): WaitRecord {
   const { key, kind, position } = wait
   if (outcome === 'fail') throw new Error(`wait '${key}' of task ${task.id} failed the task`)
-  const value = taken === undefined ? valueOf(wait, outcome, taken) : ws.textOf(taken)
+  const value = taken === undefined ? valueOf(outcome, taken) : ws.textOf(taken)
   return {
     key,
     kind,
