@@ -375,8 +375,7 @@ export class Needs {
 
   /** The number of a lease, as far as an id is one. */
   leaseKnown(leaseId: string): LeaseRow | undefined {
-    const number = this.ids.leaseNumber(leaseId)
-    return number === undefined ? undefined : this.base.leases.get(number)
+    return this.base.leases.get(this.ids.leaseNumber(leaseId) ?? 0)
   }
 }
 

@@ -112,6 +112,11 @@ describe('errors of HTTP clients', () => {
     expect(describeError(thrown)).toMatchObject({ message: 'no', status: 429 })
   })
 
+  test('a program may change what a restored error says', () => {
+    const error = toRuntimeError({ name: 'Error', message: 'no', status: 429, headers: kept })
+    expect(Object.assign(error, { status: 500, headers: {} })).toMatchObject({ status: 500, headers: {} })
+  })
+
   test('the headers of a restored error are read as those of fetch are', () => {
     const record = describeError(Object.assign(new Error('e'), { status: 429, headers: kept }))
     const { headers } = toRuntimeError(record) as unknown as { readonly headers: Headers }

@@ -72,7 +72,7 @@ describe('13.1 the stages of a pipeline', () => {
     expect(violationsText(checkStages(stages), stages)).toBe(
       "stage 'b' subscribes to 'artcle', which no stage before it publishes, did you mean article?; stage 'c' subscribes to 'latr', which no stage before it publishes, did you mean later?",
     )
-    const early = [stage('b', ['article'], []), stage('a', [], ['article'])]
+    const early = [stage('z', [], ['artcle']), stage('b', ['article'], []), stage('a', [], ['article'])]
     expect(violationsText(checkStages(early), early)).toBe(
       "stage 'b' subscribes to 'article', which no stage before it publishes",
     )
