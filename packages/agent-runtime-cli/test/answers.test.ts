@@ -16,6 +16,9 @@ const spread = defineTask({ type: 'spread', input: z.number() }, async (ctx, chi
   const asked = Array.from({ length: children }, (_, n) => () => ctx.call(`child ${n}`, review, `text ${n}`))
   await Promise.all(asked.map((start) => start()))
 })
+const pay = defineTask({ type: 'pay', input: z.null(), recovery: { crash: 'human_escalation' } }, () => {
+  throw new Error('the bank has said no')
+})
 const folder = mkdtempSync(join(tmpdir(), 'cli-answers-'))
 const store = join(folder, 'it.db')
 const tasks = join(import.meta.dirname, 'project/tasks.ts')
@@ -27,7 +30,7 @@ beforeAll(async () => {
   const silent = { thread: false, strict: false, logger: false, telemetry: false } as const
   runtime = await createRuntime({
     store: `sqlite:${store}`,
-    tasks: [greet, review, spend, spread, titled, hears, ...others],
+    tasks: [greet, pay, review, spend, spread, titled, hears, ...others],
     ...silent,
   })
 })
@@ -130,6 +133,17 @@ describe('answers', () => {
     expect((await agent('approvals')).out).toBe('nothing waits for a human\n')
     expect(await agent('approvals', 'reject', approvalId)).toMatchObject({ code: 1, out: '' })
     expect(await agent('approvals', 'aprove', approvalId)).toMatchObject({ code: 2 })
+  })
+
+  test('14.3 the question after a failure stands in words in the lists of approvals', async () => {
+    const taskId = await parked('pay', null)
+    const asks = 'the question whether it is to go on after its failure'
+    const { out } = await agent('approvals', '--task', taskId)
+    expect(out).toContain(` pay   ${asks} `)
+    const [, approvalId = ''] = /\n(\S+) /.exec(out) ?? []
+    expect((await agent('approvals', 'reject', approvalId)).code).toBe(0)
+    expect((await agent('result', taskId, '--wait')).code).toBe(1)
+    expect((await agent('approvals', 'trail', taskId)).out).toMatch(new RegExp(`${asks} .* rejected\n`))
   })
 
   test('explain writes the answer to an approval as a shell takes it', async () => {

@@ -615,7 +615,7 @@ for (const uses of draws<readonly string[]>([], ['rarer']))
       const buy = () => agent('credits', 'buy', 'acme', '12.5', '--key', 'order 1', '--note', 'invoice 7')
       expect((await buy()).out).toBe('acme has 1012.5 free credits\n')
       expect((await buy()).out).toMatch(
-        /^bought before with this key: acme has 1012.5 free credits since entry \d+\n$/,
+        /^bought before with this key: acme had 1012.5 free credits after entry \d+ of its ledger\n$/,
       )
       expect((await agent('credits', 'show', 'acme')).out).toMatch(/\nfree +1012.5\nreserved +0\nspent +0\n/)
       expect((await agent('credits', 'ledger', 'acme')).out).toMatch(

@@ -1,5 +1,6 @@
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
+import { shownKey } from '../screen/keys.ts'
 import { table } from '../screen/table.ts'
 import { dated } from '../screen/words.ts'
 import { taskIn } from '../task-id.ts'
@@ -13,7 +14,7 @@ export const run: Run = async ({ args: [given = ''], print, settings }) => {
       : table(
           ['KEY', 'ASKED', 'ENDED', 'OUTCOME', 'BY', 'FEEDBACK'],
           trail.map(({ key, requestedAt, resolvedAt, outcome, by, feedback }) => [
-            key,
+            shownKey(key),
             dated(requestedAt),
             resolvedAt === undefined ? '' : dated(resolvedAt),
             outcome.replaceAll('_', ' '),

@@ -1,6 +1,7 @@
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { shown } from '../screen/json.ts'
+import { shownKey } from '../screen/keys.ts'
 import { table } from '../screen/table.ts'
 import { ago, cut } from '../screen/words.ts'
 import { taskIn } from '../task-id.ts'
@@ -26,7 +27,7 @@ export const run: Run = async ({ options, print, settings, system, outlet }) => 
           page.approvals.map(({ approvalId, type, key, requestedAt, dueAt, artifact }) => [
             approvalId,
             type,
-            key,
+            shownKey(key),
             ago(requestedAt, system.now()),
             dueAt === undefined ? '' : ago(dueAt, system.now()),
             cut(shown(artifact), room),

@@ -71,7 +71,7 @@ export const buy: Run = async ({ args: [client = '', amount = ''], options, prin
   const who = client === '' ? `the client ${clientName(client)}` : client
   print.answer(purchase, () => [
     deduplicated
-      ? `bought before with this key: ${who} has ${entry.credits} free credits since entry ${entry.seq}`
+      ? `bought before with this key: ${who} had ${entry.credits} free credits after entry ${entry.seq} of its ledger`
       : `${who} has ${entry.credits} free credits`,
   ])
   return cliExitCodes.ok

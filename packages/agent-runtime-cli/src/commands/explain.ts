@@ -1,10 +1,10 @@
 import type { Explanation } from '@ku0/agent-runtime'
-import { keyText, RESERVED } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { taskIn } from '../task-id.ts'
 import { noTask } from '../missing-task.ts'
 import { recoveryWords } from '../screen/recovery-words.ts'
+import { shownKey } from '../screen/keys.ts'
 import { agreementText } from '../screen/agreement.ts'
 import { nextCommand } from '../screen/shell.ts'
 import { pairs } from '../screen/table.ts'
@@ -60,7 +60,7 @@ export const run: Run = async ({ args: [given = ''], options, print, settings, s
         ({ key, taskId: child, state: childState, waitsFor, summary: wait }) =>
           [
             'child',
-            `${key.startsWith(RESERVED) ? keyText(key) : key}, task ${child}, ${wait ?? `${childState}${waitsFor === undefined ? '' : ` (${waitsFor})`}`}`,
+            `${shownKey(key)}, task ${child}, ${wait ?? `${childState}${waitsFor === undefined ? '' : ` (${waitsFor})`}`}`,
           ] as const,
       ),
     ]),
