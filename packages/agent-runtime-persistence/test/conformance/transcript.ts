@@ -10,7 +10,7 @@ import { stanceOf } from '../../src/stance.ts'
 import { chainDigest } from '../../src/system.ts'
 
 /** So many lines of a test are told one by one; of those behind them, how many there are, and their digest. */
-const mostLines = 40
+const mostLines = 12
 /** So many names of rows are told one by one. */
 const mostNames = 8
 
