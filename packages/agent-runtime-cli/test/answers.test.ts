@@ -135,15 +135,20 @@ describe('answers', () => {
     expect(await agent('approvals', 'aprove', approvalId)).toMatchObject({ code: 2 })
   })
 
-  test('14.3 the question after a failure stands in words in the lists of approvals', async () => {
+  test('14.3 the question after a failure stands in words in the lists of approvals, and explain tells the no', async () => {
     const taskId = await parked('pay', null)
     const asks = 'the question whether it is to go on after its failure'
     const { out } = await agent('approvals', '--task', taskId)
     expect(out).toContain(` pay   ${asks} `)
     const [, approvalId = ''] = /\n(\S+) /.exec(out) ?? []
-    expect((await agent('approvals', 'reject', approvalId)).code).toBe(0)
+    expect((await agent('explain', taskId)).out).not.toContain('refused')
+    const no = ['--by', 'ada', '--feedback', 'pay it by hand']
+    expect((await agent('approvals', 'reject', approvalId, ...no)).code).toBe(0)
     expect((await agent('result', taskId, '--wait')).code).toBe(1)
-    expect((await agent('approvals', 'trail', taskId)).out).toMatch(new RegExp(`${asks} .* rejected\n`))
+    expect((await agent('explain', taskId)).out).toMatch(/\nrefused +by ada: pay it by hand\n/)
+    expect((await agent('approvals', 'trail', taskId)).out).toMatch(
+      new RegExp(`${asks} .* rejected +ada +pay it by hand\n`),
+    )
   })
 
   test('explain writes the answer to an approval as a shell takes it', async () => {

@@ -1,6 +1,8 @@
 import type { Explanation } from '@ku0/agent-runtime'
+import { isEscalation } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
+import type { Connection } from '../remote.ts'
 import { taskIn } from '../task-id.ts'
 import { noTask } from '../missing-task.ts'
 import { recoveryWords } from '../screen/recovery-words.ts'
@@ -33,6 +35,7 @@ export const run: Run = async ({ args: [given = ''], options, print, settings, s
   // JSON has what the runtime says, and nothing more.
   const isAsked = !print.isJson && told.reason === 'approval'
   const asked = isAsked ? (await client.approvals.list({ task: taskId })).approvals : []
+  const refused = !print.isJson && state === 'failed' ? await refusalOf(client, taskId) : undefined
   print.answer(told, () => [
     summary.startsWith(state) ? summary : [stateText(state), ': ', summary],
     ...pairs([
@@ -51,6 +54,7 @@ export const run: Run = async ({ args: [given = ''], options, print, settings, s
       ['ahead', ahead === undefined ? undefined : count(ahead)],
       ['starts', start === undefined ? undefined : startText(start)],
       ['requeued', requeued === undefined ? undefined : requeuedText(requeued)],
+      ['refused', refused],
       ['error', failure === undefined || summary.includes(failure.message) ? undefined : failure.message],
       ...(failure?.causes ?? [])
         .filter(({ message }) => !summary.includes(message))
@@ -71,6 +75,15 @@ export const run: Run = async ({ args: [given = ''], options, print, settings, s
 /** One alone stands in the summary. */
 function several<T>(all: readonly T[]): readonly T[] {
   return all.length > 1 ? all : []
+}
+
+/** The no of a person who was asked whether the task is to go on after its failure. */
+async function refusalOf(client: Connection, taskId: string): Promise<string | undefined> {
+  const trail = await client.approvals.trail(taskId)
+  const no = trail.findLast(({ key, outcome }) => isEscalation(key) && outcome === 'rejected')
+  if (no === undefined) return undefined
+  const { by = 'a person', feedback } = no
+  return `by ${by}${feedback === undefined ? '' : `: ${feedback}`}`
 }
 
 function requeuedText({ times, last, decided }: NonNullable<Explanation['requeued']>): string {
