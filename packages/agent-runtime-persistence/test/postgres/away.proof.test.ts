@@ -103,7 +103,7 @@ test.each(['stored', 'lost'] as const)(
   },
 )
 
-test('D14 a server that was away for long goes away again during its first commit: whoever waits for that hears only after a minute that nobody knows', async () => {
+test('D14 a server that was away for long goes away again during its first commit: whoever waits for that learns only after a minute that nobody knows', async () => {
   await play({}, async ({ scene, proxy, away }) => {
     await scene.submit()
     proxy.isDown = true
