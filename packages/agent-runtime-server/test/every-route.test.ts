@@ -246,7 +246,8 @@ describe('every route', () => {
 
 test('G13 no request to a route is a fault of the server, and no answer shows its inside', async () => {
   const name = fc.oneof(
-    fc.string({ maxLength: 20 }),
+    // A URL has no segment '.' or '..': the path would be that of another route.
+    fc.string({ maxLength: 20 }).filter((it) => !/^\.{1,2}$/.test(it)),
     fc.constantFrom('done', 'failed', 'lasting', 'nightly', 'ann'),
   )
   const request = fc.record({
