@@ -105,6 +105,12 @@ describe('parseExecutionConfig', () => {
     [{ LEASE_TTL_MS: 5 }, 'LEASE_TTL_MS', 'no such setting, did you mean leaseTtlMs?', 5],
     [{ heartbeatInterval: 5 }, 'heartbeatInterval', 'no such setting, did you mean heartbeatIntervalMs?', 5],
     [{ 'max crashs': 5 }, '["max crashs"]', 'no such setting, did you mean maxCrashes?', 5],
+    [
+      { quotaConfig: { models: { m: undefined } } },
+      'quotaConfig.models.m',
+      'an object with limits',
+      undefined,
+    ],
     [{ capacity: 7 }, 'capacity', 'no such setting, write workers: { capacity: 7 } beside config', 7],
     [
       { concurrency: 'all' },

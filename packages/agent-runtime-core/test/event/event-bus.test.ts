@@ -194,6 +194,17 @@ describe('EventBus', () => {
     expect(heard).toStrictEqual([2])
   })
 
+  test('one made while publishing gets what was published before it, and is still to come', () => {
+    const { bus } = createBus()
+    const heard: number[] = []
+    bus.subscribe('task.queued', () => {
+      bus.publish(lost(2))
+      bus.subscribe('lease.lost', ({ id }) => heard.push(id))
+    })
+    bus.publish(queued(1))
+    expect(heard).toStrictEqual([2])
+  })
+
   test('ends a subscription with using', () => {
     const { bus } = createBus()
     {

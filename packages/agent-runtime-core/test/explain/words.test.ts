@@ -226,20 +226,12 @@ describe('a waiting task names the things that it waits for', () => {
   })
 
   test('the slots that the tasks of its own stages share', () => {
-    const text = waitingText(
-      waiting({ waits: [wait('go')] }),
-      undefined,
-      undefined,
-      () => undefined,
-      undefined,
-      {
-        tasks: 3,
-        slots: 1,
-      },
-    )
-    expect(text).toBe(
-      "waits for the signal 'go'; its 3 tasks share 1 slot, so they take turns, which is slow; raise workers.capacity to 3 or start more workers",
-    )
+    const it = waiting({ waits: [wait('go')] })
+    const text = (advice?: string) =>
+      waitingText(it, undefined, undefined, () => undefined, undefined, { tasks: 3, slots: 1 }, advice)
+    const shared =
+      "waits for the signal 'go'; its 3 tasks share 1 slot, so they take turns, which is slow; raise workers.capacity to 3 or start more workers"
+    expect([text(), text('raise a quota')]).toEqual([shared, `${shared}; raise a quota`])
   })
 
   test('11.5 the answer of whoever gave a budget', () => {

@@ -557,6 +557,7 @@ describe('a rejection that sends a task back', () => {
     ]
     const after = fold(...both, back(3))
     expect([childrenOf(after), signalsOf(after), after.problems]).toEqual([[], [[6, childName('a')]], []])
+    expect([...after.childrenSince]).toEqual([['a', 3]])
     expect(childrenOf(fold(...both, back(5)))).toEqual(['c'])
     const all = fold(...both, back(5))
     expect(signalsOf(all)).toEqual([
@@ -672,6 +673,13 @@ describe('the history of a supervisor (docs/semantics.md 14.1, 14.2)', () => {
     expect(fold(...histories.running, inherited('a')).problems).toEqual([
       'I7 child.inherited 3 although it has begun',
     ])
+    expect(fold(...histories.running, ['step.inherited', { key }]).problems).toEqual([
+      'I7 step.inherited 3 although it has begun',
+    ])
+  })
+
+  test('14.2 the end of a supervised child is no signal', () => {
+    expect(signalsOf(fold(queued, start(), ['child.spawned', { key }], ended(key)))).toEqual([])
   })
 
   test('14.2 so many restarts count as the last one says; none after an escalation or a new beginning', () => {

@@ -163,7 +163,7 @@ describe('a publication (docs/semantics.md 13.2)', () => {
   })
 
   test('13.2 one of a partition says so, and its pipeline has the name that was given to it', () => {
-    const stages = [{ stage: 'from', publishes: ['x'], subscribes: [], partitions: 2 }]
+    const stages = [{ stage: 'from', publishes: ['found'], subscribes: [], partitions: 2 }]
     const parted = { stages, maxUnread: 3 }
     const log = stageBegun({ terms: parted, log: emptyLog(parted) }, { stage: 'from', partition: 2 }, 7)
     const ws = stageSet('from', log, {
@@ -173,9 +173,9 @@ describe('a publication (docs/semantics.md 13.2)', () => {
       ],
       pipelines: new Map([[2, { task: 2, terms: parted, log }]]),
     })
-    publish(ws, publication({ events: ['1'] }))
+    publish(ws, publication({ type: 'found', events: ['1'] }))
     expect(ws.outputs.map(({ taskId, data }) => [taskId, data])).toEqual([
-      ['mine', '{"data":1,"stage":"from","type":"x","partition":2}'],
+      ['mine', '{"data":1,"stage":"from","type":"found","partition":2}'],
     ])
   })
 

@@ -167,6 +167,9 @@ describe('recovery by category', () => {
     ['ENOENT', 'crash'],
   ])('14.3 the code %s is of the category %s', (code, category) => {
     expect(categoriesOf(Object.assign(new Error(code), { code }))).toEqual([category])
+    const both = categoriesOf(new AggregateError([{ code }, { code: 'timeout' }, { code: 'not_approved' }]))
+    const parts = code === 'ENOENT' ? [] : [category]
+    expect(both).toEqual([...new Set([...parts, 'timeout', 'human_rejection'])])
   })
 
   test('14.3 an error has the categories of all its parts, and is a crash without any', () => {

@@ -136,6 +136,13 @@ describe('a submission that is taken (docs/semantics.md 1.1, 2.2)', () => {
       explicitId: 'mine',
       account: { cost: 1, used: null, charge: null, place: null },
     })
+    expect(admit({ outOfCredits: 'park' }).ws.task(100)?.account).toStrictEqual({
+      cost: 1_000_000,
+      used: null,
+      charge: null,
+      place: null,
+      outOfCredits: 'park',
+    })
     expect([...ws.explicitIds.changed]).toEqual([['mine', 100]])
     expect([...ws.keys.changed.values()]).toStrictEqual([
       { key: 'k', task: 100, payloadHash: sha('work\n{"a":1}') } satisfies KeyRow,
