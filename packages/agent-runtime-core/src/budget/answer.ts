@@ -137,10 +137,9 @@ function resumeParked(ws: WorkingSet, budget: number): number {
 
 /** The tasks that are parked for a budget or one below it, those of this flush included. */
 function parkedFor(ws: WorkingSet, budget: number): readonly TaskRow[] {
-  const here = [...ws.tasks.changed.values()].flatMap(({ waitReason, id }) =>
-    waitReason === 'budget' ? [id] : [],
+  const ids = [...new Set([...(ws.base.parked.get(budget) ?? []), ...ws.tasks.changed.keys()])].toSorted(
+    (a, b) => a - b,
   )
-  const ids = [...new Set([...(ws.base.parked.get(budget) ?? []), ...here])].toSorted((a, b) => a - b)
   return ids
     .map((id) => ws.taskNow({ id }))
     .filter((it) => it.waitReason === 'budget' && budgetsOf(ws, it).some(({ task }) => task === budget))

@@ -48,7 +48,7 @@ function untag(tagged: unknown, levels: number, reader?: ValueReader): unknown {
     case 'undefined':
       return undefined
     case 'Number':
-      if (typeof body === 'string' && numbers.has(body)) return numbers.get(body)
+      if (numbers.has(body)) return numbers.get(body)
       break
     case 'BigInt':
       if (typeof body === 'string' && /^-?\d+$/.test(body)) return BigInt(body)
@@ -121,7 +121,7 @@ function reviveError(fields: Record<string, unknown>): Error {
   return error
 }
 
-const numbers = new Map([
+const numbers = new Map<unknown, number>([
   ['NaN', Number.NaN],
   ['Infinity', Number.POSITIVE_INFINITY],
   ['-Infinity', Number.NEGATIVE_INFINITY],

@@ -47,8 +47,8 @@ function codecOf(
     .toReversed()
   return {
     idOf: (number) => {
-      const of = number > own.after ? own : older.findLast(({ last }) => number <= last)
-      return (of ?? own).prefix + number.toString(16).padStart(12, '0')
+      const of = older.findLast(({ last }) => number <= last) ?? own
+      return of.prefix + number.toString(16).padStart(12, '0')
     },
     numberOf: (id) => {
       if (id.length !== 36) return undefined

@@ -24,6 +24,6 @@ export function lostText(
     message: `child '${child}' ended ${why}`,
     name: 'RuntimeError',
     retryable: false,
-    ...(error === undefined ? {} : { cause: error }),
+    cause: error,
   })
 }
