@@ -30,6 +30,7 @@ describe('a text has an escaped key', () => {
     ['{"a":1,"\\u0000" :2}', true],
     ['[{"a":"\\n:"},"\\\\"]', false],
     ['{"a":"\\"b\\":"}', false],
+    ['["\\n",{"a":1}]', false],
     ['{"a":1}', false],
   ])('%s: %s', (text, expected) => {
     expect(hasEscapedKey(text)).toBe(expected)

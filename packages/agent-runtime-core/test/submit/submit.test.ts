@@ -412,6 +412,9 @@ describe('a submission that is refused (docs/semantics.md 1.5, 2.9)', () => {
     expect(circuit(now.leaseAt).receipt).toMatchObject({ reason: 'circuit_open' })
     const probe = circuit(now.leaseAt - config.circuitOpenMs)
     expect(probe.ws.circuit(route)).toMatchObject({ state: 'half_open', probe: 100 })
+    const nameless = { ...open, route: swarmRoute('undefined'), openedAt: now.leaseAt - config.circuitOpenMs }
+    const alone = admit({}, { circuits: new Map([[nameless.route, nameless]]) })
+    expect(alone.ws.circuit(nameless.route)).toBe(nameless)
     expect(submitOne(joined.ws, { ...it, ...agent })).toMatchObject({ reason: 'already_exists' })
     expect(submitOne(joined.ws, { ...it, ...agent, agent: 'b' })).toMatchObject({ accepted: true })
     expect(submitOne(joined.ws, { ...it, ...agent, agent: 'c' })).toMatchObject({ reason: 'swarm_full' })

@@ -7,6 +7,7 @@ import { type Duties, NeedsRound, newClient } from '../../src/transition.ts'
 import { entryKey, evaluationKey } from '../../src/transition/working-set.ts'
 import type { WaitRow } from '../../src/wait/row.ts'
 import {
+  accessToken,
   budget,
   budgetsIn,
   childRow,
@@ -375,6 +376,7 @@ describe('the rows of names', () => {
   test('an access token, and a worker of every process', () => {
     const token = { kind: 'revokeAccessToken', name: 'ci' } as unknown as Write
     expect(wanted({}, token)).toEqual({ accessTokens: ['ci'] })
+    expect(wanted({ accessTokens: new Map([['ci', accessToken()]]) }, token)).toBeUndefined()
     const drain: Write = { kind: 'askDrain', workerId: 'w', draining: true }
     expect(wanted({}, drain)).toEqual({ workersNamed: ['w'] })
     expect(wanted({ workersNamed: new Map([['w', []]]) }, drain)).toBeUndefined()

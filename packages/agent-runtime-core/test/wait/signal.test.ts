@@ -211,6 +211,14 @@ describe('a rejection that sends a task back (docs/semantics.md 12.2)', () => {
     expect(ws.verdictsOf(task)).toStrictEqual({ approvedSeq: 1, rejections: 2 })
   })
 
+  test('14.3 says that a person is asked, once it is one more than is allowed', () => {
+    const ws = having({ ...asleep, waitReason: 'approval' }, [approval({ escalates: true })], [], {
+      verdicts: new Map([[7, { approvedSeq: 1, rejections: 3 }]]),
+    })
+    reject(ws)
+    expect(told(ws)[1]).toEqual(['task.resumed', expect.stringMatching(/^\{"escalates":true,"key":"ok",/)])
+  })
+
   test('a rejection that is to be thrown takes nothing along, and says not since when', () => {
     const ws = having({ ...asleep, waitReason: 'approval' }, [backOff, approval({ onReject: 'throw' })])
     reject(ws)
