@@ -36,8 +36,6 @@ export function parseExecutionConfig(input: unknown = {}): {
  */
 function allProblems(issues: readonly z.core.$ZodIssue[], input: unknown): ConfigProblem[] {
   const problems = issues.flatMap((issue) => problemsOf(issue, input))
-  const areRelations = issues.every(({ code }) => code === 'custom')
-  if (areRelations) return problems
   const bad = new Set(issues.map(({ path }) => path[0]))
   const good = Object.entries(input ?? {}).filter(([key]) => knownKeys([]).includes(key) && !bad.has(key))
   const rest = ExecutionConfig.safeParse(Object.fromEntries(good))

@@ -341,6 +341,8 @@ describe('parseExecutionConfig', () => {
     expect(problemsOf({ ...wrong, quotaConfig: { tools: { t: none } } }).slice(1)).toEqual(relations)
     const deferred = { quotaConfig: { models: { m: { perWindow: 0, onExceeded: 'defer' } } } }
     expect(problemsOf({ ...wrong, ...deferred }).slice(1)).toEqual(relations)
+    const misnamed = { quotaConfig: { models: JSON.parse('{"__proto__":{}}') } }
+    expect(problemsOf({ ...wrong, ...misnamed }).slice(1)).toEqual(relations)
     expect(problemsOf({ ...wrong, presenceTtlMs: 'x' }).map(({ path }) => path)).toEqual([
       'presenceTtlMs',
       'heartbeatIntervalMs',
