@@ -100,7 +100,7 @@ describe('the settings that a process states', () => {
     expect(statedSettings(defaultConfig)).toBeUndefined()
     expect(statedSettings(read({ leaseTtlMs: 60_000, queueDepthLimit: undefined }))).toBeUndefined()
     const stated = statedSettings(read({ queueDepthLimit: 1_000 }))
-    expect(JSON.parse(stated ?? '')).toEqual(storeSettingsOf(defaultConfig))
+    expect(JSON.parse(stated ?? '')).toStrictEqual(storeSettingsOf(defaultConfig))
     // A configuration that was read keeps what its program named.
     expect(statedSettings(read(read({ leaseTtlMs: 60_000 })))).toBeUndefined()
     expect(statedSettings(read(read({ maxDelayed: 9 })))).toContain('"maxDelayed":9')

@@ -24,6 +24,8 @@ test('a configuration that was read is not looked at again; what looks like one 
   expect(wholeConfig({ ...config })).toBeUndefined()
   expect(wholeConfig({ leaseTtlMs: 20_000 })).toBeUndefined()
   expect(wholeConfig(null)).toBeUndefined()
+  expect(readPlainConfig(undefined)?.config).toBe(defaultConfig)
+  expect(readPlainConfig(config)?.config).toBe(config)
 })
 
 test('settings that are plainly right are read as the schema reads them, and no others', () => {

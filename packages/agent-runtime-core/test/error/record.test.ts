@@ -241,6 +241,8 @@ describe('toRuntimeError', () => {
     error.name = 'F'
     error.stack = 't'
     expect([error.name, error.stack]).toEqual(['F', 't'])
+    expect(Object.getOwnPropertyDescriptor(error, 'name')).toMatchObject({ configurable: true })
+    expect(Object.getOwnPropertyDescriptor(error, 'stack')).toMatchObject({ configurable: true })
     expect(Object.hasOwn(toRuntimeError({ name: 'RuntimeError', message: 'x' }), 'name')).toBe(false)
     const restored = toRuntimeError({
       name: 'NonRetryableError',

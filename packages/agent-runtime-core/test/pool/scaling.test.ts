@@ -52,6 +52,13 @@ describe('how a pool of workers grows and shrinks (docs/semantics.md 8.1)', () =
     expect(decideScaling({ depth: 1, members, limits })).toEqual({ do: 'keep' })
   })
 
+  test('8.1 no worker leaves that has a task, and none where there is none', () => {
+    const none = { ...limits, min: 0 }
+    const members = [{ ...busy('a'), idleMs: 400_000 }]
+    expect(decideScaling({ depth: 0, members, limits: none })).toEqual({ do: 'keep' })
+    expect(decideScaling({ depth: 0, members: [], limits: none })).toEqual({ do: 'keep' })
+  })
+
   test('8.1 the worker that was idle for the longest time leaves first, one a pass, down to min', () => {
     const members = [idle('a', 301_000), idle('b', 303_000), idle('c', 302_000)]
     const left: string[] = []

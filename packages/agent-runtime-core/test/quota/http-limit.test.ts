@@ -17,6 +17,7 @@ describe('2.8 the rate limit in an HTTP answer', () => {
     [503, { 'retry-after': '2' }, 2_000],
     [529, { 'retry-after': '2' }, 2_000],
     [429, { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '6m0s' }, 360_000],
+    [429, { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '12m0s' }, 720_000],
     [429, { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '20ms' }, 20],
     [
       429,

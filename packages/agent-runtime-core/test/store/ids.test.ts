@@ -89,11 +89,12 @@ describe('the ids of a store in its third incarnation (docs/reliability.md D25)'
   const first = { storeId, tasks: 10, leases: 4 }
   const second = { storeId: '0123456789abcdef1', tasks: 12, leases: 4 }
   const third = '0123456789abcdef2'
-  const codec = createIdCodec(third, [first, second])
+  const codecOf = () => createIdCodec(third, [first, second])
   const inFirst = createIdCodec(storeId)
   const inSecond = createIdCodec(second.storeId, [first])
 
   test('are what they were in the one that gave them', () => {
+    const codec = codecOf()
     const tasks = [1, 10, 11, 12, 13].map((number) => codec.task(number))
     expect(tasks).toEqual([
       inFirst.task(1),
@@ -111,6 +112,7 @@ describe('the ids of a store in its third incarnation (docs/reliability.md D25)'
   })
 
   test('are none of those that an earlier one gave to what was lost', () => {
+    const codec = codecOf()
     for (const lost of [inFirst.task(11), inSecond.task(13), createIdCodec(third).task(12)])
       expect(codec.taskNumber(lost)).toBeUndefined()
     for (const lost of [inFirst.lease(5), createIdCodec(second.storeId).lease(4), inSecond.lease(5)])
@@ -118,9 +120,8 @@ describe('the ids of a store in its third incarnation (docs/reliability.md D25)'
   })
 
   test('counters begin again above the earlier ones, and end with them', () => {
-    const bounds = [10, 11, 12, 13].map((number) =>
-      createIdCodec(third, [first, second]).task(number).slice(0, 23),
-    )
+    const codec = codecOf()
+    const bounds = [10, 11, 12, 13].map((number) => codec.task(number).slice(0, 23))
     const prefixes = [storeId, second.storeId, third].map((id) => createIdCodec(id).task(1).slice(0, 23))
     expect(bounds).toEqual([prefixes[0], prefixes[1], prefixes[1], prefixes[2]])
     expect(codec.taskNumber(createIdCodec(second.storeId).task(10))).toBeUndefined()
@@ -134,6 +135,7 @@ describe('the ids of a store in its third incarnation (docs/reliability.md D25)'
   })
 
   test('have the form of any', () => {
+    const codec = codecOf()
     expect(codec.taskNumber(`${inFirst.task(1)}0`)).toBeUndefined()
     expect(() => createIdCodec(third, [{ ...first, storeId: 'x' }])).toThrow(TypeError)
   })

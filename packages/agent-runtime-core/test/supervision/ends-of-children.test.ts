@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { spawn } from '../../src/child/spawn.ts'
 import { RETRY_KEY } from '../../src/history/replay.ts'
 import type { Write } from '../../src/store/port.ts'
+import { canonical } from '../../src/codec/codec.ts'
 import { settleSupervisors } from '../../src/supervision/settle-supervisors.ts'
 import {
   type ChildRestart,
@@ -143,7 +144,10 @@ describe('a supervised child that fails (docs/semantics.md 14.2)', () => {
       })
       expire(often, often.lease(3) ?? lease, reason)
       expect(told(often)).toEqual(['2 supervisor.restarted', '7 task.requeued'])
-      expect(dataOf(often, 'task.requeued')).toMatchObject([{ reason, restartedBy: ids.task(2) }])
+      const [data] = dataOf(often, 'task.requeued') as { error?: object }[]
+      expect(data).toMatchObject({ reason, restartedBy: ids.task(2) })
+      // What its holder says of the lost lease comes late, even in the very words.
+      expect(end(often, { ...failed, error: canonical(data?.error) })).toBe('stale')
       expect(waitsOf(often)).toHaveLength(2)
       expect(often.task(7)).toMatchObject({ attempt: 2, crashes: config.maxCrashes })
     },

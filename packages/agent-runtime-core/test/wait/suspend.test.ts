@@ -4,6 +4,7 @@ import { noUse } from '../../src/budget/budget.ts'
 import { parseExecutionConfig } from '../../src/config/parse-config.ts'
 import { branchLimitKey } from '../../src/history/replay.ts'
 import type { Write } from '../../src/store/port.ts'
+import { SUPERVISOR_NAME, supervisorEnds, supervisorKey } from '../../src/supervision/supervision.ts'
 import { type BudgetRow, noTotals, type SignalRow, type TaskRow, type WaitRow } from '../../src/transition.ts'
 import { suspend, wake } from '../../src/wait/suspend.ts'
 import type { WorkingSet } from '../../src/transition/working-set.ts'
@@ -279,6 +280,18 @@ describe('waits that are over already (docs/semantics.md 12.3, 12.4)', () => {
     expect(ask(ws, { stay: true })).toMatchObject({ suspended: true })
     expect(ws.events.map(({ type }) => type)).toEqual(['task.waiting', 'task.failed'])
     expect(ws.task(7)).toMatchObject({ state: 'failed' })
+  })
+})
+
+describe('a pass of a supervisor without children (docs/semantics.md 14.1)', () => {
+  test.each(supervisorEnds)('14.1 goes on only where it ends with them and does not stay: %s', (endsWith) => {
+    const key = supervisorKey({ strategy: 'one_for_one', maxRestarts: 2, periodMs: 5_000, endsWith })
+    const open = [wait(key, { kind: 'signal', name: SUPERVISOR_NAME, dueAt: null })]
+    const over = [{ key, outcome: 'fired' }]
+    expect(ask(running(open))).toMatchObject(
+      endsWith === 'children' ? { suspended: false, resolved: over } : { suspended: true, resolved: [] },
+    )
+    expect(ask(running(open), { stay: true })).toMatchObject({ suspended: false, resolved: [] })
   })
 })
 
