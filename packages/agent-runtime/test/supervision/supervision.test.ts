@@ -6,7 +6,7 @@ import { createTestRuntime, sweepCrashes } from '../../src/testing/index.ts'
 import { gate, virtualRuntime } from '../virtual-runtime.ts'
 
 /** Commits from one crash of a sweep to the next. */
-const every = draws(12, 1)
+const every = draws(24, 1)
 
 /** Tasks that fail as often as they are told, each with a step that counts its runs. */
 function counted() {
@@ -746,7 +746,7 @@ describe('supervisors', () => {
     })
     const tasks = [flaky, low, high]
     let commits = Number.POSITIVE_INFINITY
-    for (let nth = 1; nth <= commits; nth += 1) {
+    for (let nth = 1; nth <= commits; nth += every) {
       await using it = await createTestRuntime({ tasks, crashes: true })
       const { taskId } = await it.runtime.submit(high, null)
       it.crashAfter(nth)
