@@ -376,8 +376,10 @@ test('processes that were not given the turn in time ask for it again, and none 
       `SELECT pid, query_start AS start, wait_event AS what FROM pg_stat_activity WHERE application_name = 'agent-runtime commit' AND wait_event_type = 'Lock'`,
     )
     for (const { pid, start, what } of rows as { pid: number; start: Date; what: string }[]) {
-      asked.set(pid, (asked.get(pid) ?? new Set()).add(start.toISOString()))
-      waitedFor.add(what)
+      const starts = (asked.get(pid) ?? new Set()).add(start.toISOString())
+      asked.set(pid, starts)
+      // On a slow machine one may have taken itself for alone, and have gone to the head the first time.
+      if (starts.size > 1) waitedFor.add(what)
     }
     return [...asked.values()].filter((starts) => starts.size > 1).length
   }
