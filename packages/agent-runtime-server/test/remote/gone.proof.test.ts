@@ -53,7 +53,8 @@ test.each(places)(
   'C6 a worker on a line whose process was killed leaves the table of workers of a store %s, and its task runs elsewhere',
   async (_, open) => {
     const { url, registered } = await open()
-    const store = await openStore(url, { lines: true, config, checked: false })
+    // In this thread: a planted fault is in no other.
+    const store = await openStore(url, { lines: true, config, checked: false, thread: false })
     const client = await createClient({ store, config, logger: false })
     const server = await serve(client, { port: 0, remoteWorkers: store })
     const far = spawn(process.execPath, [join(import.meta.dirname, 'far-worker.ts'), server.url])
