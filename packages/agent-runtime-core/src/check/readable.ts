@@ -3,10 +3,9 @@
  * Never throws.
  */
 export function isReadable(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object') return false
+  if (typeof value !== 'object' || value === null) return false
   try {
-    // Nothing has no names to ask for, which throws.
-    for (const name of Object.keys(value as object)) void (value as Record<string, unknown>)[name]
+    for (const name of Object.keys(value)) void (value as Record<string, unknown>)[name]
     return !Array.isArray(value)
   } catch {
     return false

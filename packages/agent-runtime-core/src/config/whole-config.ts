@@ -58,8 +58,9 @@ const whole = new WeakMap<object, ReadonlySet<string>>([[defaultConfig, new Set(
  */
 export function wholeConfig(given: unknown): ExecutionConfig | undefined {
   if (given === undefined) return defaultConfig
-  // What is no object is not among them.
-  return whole.has(given as object) ? (given as ExecutionConfig) : undefined
+  return typeof given === 'object' && given !== null && whole.has(given)
+    ? (given as ExecutionConfig)
+    : undefined
 }
 
 /** Settings with bounds of their own: the schema looks at them. */
@@ -102,7 +103,8 @@ function isPlain(name: string, value: unknown): boolean {
 
 /** Remembers a configuration in which nothing is wrong and nothing is missing. `given`: what its program wrote. */
 export function markWhole(config: ExecutionConfig, given: unknown): ExecutionConfig {
-  whole.set(config, whole.get(given as object) ?? namesIn(given as object))
+  const before = typeof given === 'object' && given !== null ? whole.get(given) : undefined
+  whole.set(config, before ?? namesIn(given))
   return config
 }
 
@@ -111,7 +113,8 @@ export function namedSettings(config: ExecutionConfig): ReadonlySet<string> {
   return whole.get(config) ?? namesIn(config)
 }
 
-function namesIn(given: object): ReadonlySet<string> {
+function namesIn(given: unknown): ReadonlySet<string> {
+  if (typeof given !== 'object' || given === null) return new Set()
   try {
     return new Set(
       Object.keys(given).filter((name) => (given as Record<string, unknown>)[name] !== undefined),

@@ -125,7 +125,7 @@ function causeOf(error: unknown): unknown {
 
 /** A property, or undefined if it does not exist or reading it throws. */
 export function read(holder: unknown, key: string | number): unknown {
-  if (typeof holder !== 'object' && typeof holder !== 'function') return undefined
+  if ((typeof holder !== 'object' && typeof holder !== 'function') || holder === null) return undefined
   try {
     return (holder as Record<string | number, unknown>)[key]
   } catch {

@@ -18,7 +18,7 @@ export function isStageWaitOver(
 
 /** The pipeline that a task is a stage of, and its place there. */
 export function stageOf(ws: WorkingSet, { id, parent }: Pick<TaskRow, 'id' | 'parent'>) {
-  const row = ws.pipelines.get(parent ?? 0)
+  const row = parent === null ? undefined : ws.pipelines.get(parent)
   const part = row && partOf(row, id)
   return part && { row, ...part }
 }

@@ -55,11 +55,8 @@ export function strengthOf(choice: RecoveryChoice): number {
 }
 
 /** The model after the one that a task has now; undefined when there is none. */
-export function nextModel(
-  models: readonly (string | undefined)[],
-  current: string | undefined,
-): string | undefined {
-  return models[models.indexOf(current) + 1]
+export function nextModel(models: readonly string[], current: string | undefined): string | undefined {
+  return models[current === undefined ? 0 : models.indexOf(current) + 1]
 }
 
 /** The agent that `fallback_agent` goes on with: the next model, or after the last one another task, once. Undefined when there is neither. */

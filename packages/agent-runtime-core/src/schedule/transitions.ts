@@ -156,7 +156,7 @@ function isComputedFrom(
 }
 
 function isUnderWay(ws: WorkingSet, { lastTask }: ScheduleRow): boolean {
-  const task = ws.task(lastTask ?? 0)
+  const task = lastTask === null ? undefined : ws.task(lastTask)
   return task !== undefined && !isFinal(task.state)
 }
 

@@ -293,12 +293,11 @@ export class ShareBook implements Shares {
   }
 
   private poolOf(client: ClientRow): string {
-    const { ws } = this
-    const streams = Array.from(ws.streamsOf(client.name), (stream) => ws.stream(stream))
-    return poolAmong(
-      streams.filter(({ depth }) => depth > 0),
-      this.config,
-    )
+    return poolAmong(this.streamsOf(client), this.config)
+  }
+
+  private *streamsOf({ name }: ClientRow): Iterable<StreamRow> {
+    for (const stream of this.ws.streamsOf(name)) yield this.ws.stream(stream)
   }
 
   /** A client's row, by its pool's clock as it is. */
@@ -398,9 +397,9 @@ export function shareOrderOf(
   }
 }
 
-/** A client's pool, derived from all streams in which it has queued tasks. */
-export function poolAmong(streams: readonly StreamRow[], config: SharesConfig): string {
-  return looksAtQuotas(config) ? poolOf(streams) : OPEN
+/** A client's pool, derived from those of its streams in which it has queued tasks. They may be many: where no quota counts, none is looked at. */
+export function poolAmong(streams: Iterable<StreamRow>, config: SharesConfig): string {
+  return looksAtQuotas(config) ? poolOf([...streams].filter(({ depth }) => depth > 0)) : OPEN
 }
 
 function looksAtQuotas({ keying, placement }: SharesConfig): boolean {

@@ -149,11 +149,10 @@ export function seriesOf(
 
 /** The waits of a step by parts of those that started in it. */
 export function waitOf(waitBelow: (part: number) => number | undefined): Pick<SeriesPoint, 'wait'> {
-  const half = waitBelow(0.5)
-  // All three are there, or none.
-  return half === undefined
+  const [half, most, nearly] = [waitBelow(0.5), waitBelow(0.95), waitBelow(0.99)]
+  return half === undefined || most === undefined || nearly === undefined
     ? {}
-    : { wait: { half, most: waitBelow(0.95) as number, nearly: waitBelow(0.99) as number } }
+    : { wait: { half, most, nearly } }
 }
 
 /** The workers that ran the most at once, from how their numbers changed in each step. */

@@ -23,10 +23,10 @@ export type Verdict = { readonly as: 'leave' | 'escalate' } | { readonly as: 'ag
  * task itself is up to the caller. Source: `docs/semantics.md 14.1, 14.2`.
  */
 export function superviseEnd(ws: WorkingSet, task: TaskRow, how: 'completed' | 'failed'): Verdict {
-  const parent = { id: task.parent ?? 0 }
-  const supervisor = supervisorOf(ws, parent)
-  const seat = supervisedIn(ws.childrenOf(parent).get(task.id)?.key ?? '')
-  if (supervisor === undefined || seat === undefined || ws.isGivenUp(parent.id)) return leave
+  const supervisor = task.parent === null ? undefined : supervisorOf(ws, { id: task.parent })
+  const ended = supervisor && ws.childrenOf(supervisor.task).get(task.id)
+  const seat = ended && supervisedIn(ended.key)
+  if (supervisor === undefined || seat === undefined || ws.isGivenUp(supervisor.task.id)) return leave
 
   const children = openChildren(ws, supervisor.task)
   const decision = decideRestart({

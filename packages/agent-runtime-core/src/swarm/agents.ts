@@ -11,10 +11,10 @@ import type { WorkingSet } from '../transition/working-set.ts'
 /** Why a swarm does not take an agent. Source: `docs/semantics.md 10.6`. */
 export function swarmRefusal(
   ws: WorkingSet,
-  { swarm: name = '', share = {} }: Submission,
+  { swarm: name, share = {} }: Submission,
 ): (Objection & { readonly reason: RejectionReason }) | undefined {
-  const swarm = ws.swarm(name)
-  if (swarm === undefined) return undefined
+  const swarm = name === undefined ? undefined : ws.swarm(name)
+  if (name === undefined || swarm === undefined) return undefined
   const { maxAgents, threshold } = swarm.terms
   const agents = ws.agentsOf(name).map(asAgent)
   const verdict = decideSpawn(agents, { maxAgents, threshold })
@@ -79,7 +79,7 @@ export function agentTaken(ws: WorkingSet, { swarm, agent }: Submission): Receip
 
 /** The agent that was admitted counts from now on. */
 export function joinSwarm(ws: WorkingSet, it: Submission, task: number): void {
-  const swarm = ws.swarm(it.swarm ?? '')
+  const swarm = it.swarm === undefined ? undefined : ws.swarm(it.swarm)
   if (swarm === undefined || it.profile === undefined) return
   ws.putSwarm({ ...swarm, spawned: swarm.spawned + 1 })
   ws.putUsage({

@@ -273,13 +273,13 @@ function takeItsPlace(
   { as }: Verdict,
   end: { readonly text: string; readonly blob: string | null },
 ): void {
-  if (as === 'leave') return
-  const parent = { id: task.parent ?? 0 }
-  const child = ws.allChildren(parent).find((row) => row.task === task.id)
-  const seat = supervisedIn(child?.key ?? '')
+  const { parent } = task
+  if (as === 'leave' || parent === null) return
+  const child = ws.allChildren({ id: parent }).find((row) => row.task === task.id)
+  const seat = child && supervisedIn(child.key)
   if (child === undefined || seat === undefined) return
-  if (as === 'again' && startAnew(ws, parent, child) !== undefined) return
-  ws.superviseLater(parent.id, lostText(ws, parent, seat.id, end))
+  if (as === 'again' && startAnew(ws, { id: parent }, child) !== undefined) return
+  ws.superviseLater(parent, lostText(ws, { id: parent }, seat.id, end))
 }
 
 function durationOf(ws: WorkingSet, task: TaskRow): number {

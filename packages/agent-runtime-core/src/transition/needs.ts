@@ -375,7 +375,8 @@ export class Needs {
 
   /** The number of a lease, as far as an id is one. */
   leaseKnown(leaseId: string): LeaseRow | undefined {
-    return this.base.leases.get(this.ids.leaseNumber(leaseId) ?? 0)
+    const number = this.ids.leaseNumber(leaseId)
+    return number === undefined ? undefined : this.base.leases.get(number)
   }
 }
 

@@ -497,11 +497,11 @@ export class WorkingSet {
 
   /** The lease under which a task runs. */
   leaseOf({ lease }: Pick<TaskRow, 'lease'>): LeaseRow | undefined {
-    return this.lease(lease ?? 0)
+    return lease === null ? undefined : this.lease(lease)
   }
   /** The swarm of an agent. */
   swarmOf({ swarm }: Pick<UsageRow, 'swarm'>): SwarmRow | undefined {
-    return this.swarm(swarm ?? '')
+    return swarm === null ? undefined : this.swarm(swarm)
   }
 
   /** The task's step of this key has its memo in the event `seq`. */

@@ -71,10 +71,7 @@ function warmShares(cache: Cache, kept: Kept, config: SharesConfig): void {
     const streams = (cache.streamsByClient.get(client.name) ?? []).flatMap(
       (id) => cache.streams.get(id) ?? [],
     )
-    const pool = poolAmong(
-      streams.filter(({ depth }) => depth > 0),
-      config,
-    )
+    const pool = poolAmong(streams, config)
     if (pool !== client.pool) cache.clients.set(client.name, { ...client, pool })
   }
   cache.takeOrder(shareOrderOf(cache.streams.values(), cache.clients, config))
